@@ -1,0 +1,56 @@
+import { writeFileSync, mkdirSync } from 'node:fs';
+import { cpus } from 'node:os';
+
+/** Runs `work` so often, so many at a time; resolves with how often a second. */
+export async function rate(
+  work: () => Promise<unknown>,
+  times: number,
+  concurrency: number,
+): Promise<number> {
+  let begun = 0;
+  const worker = async (): Promise<void> => {
+    while (begun < times) {
+      begun += 1;
+      await work();
+    }
+  };
+  const startedAt = performance.now();
+  await Promise.all(Array.from({ length: concurrency }, worker));
+  return (times / (performance.now() - startedAt)) * 1000;
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? NaN;
+}
+
+/** Heap in use after everything that can go has gone; needs `--expose-gc`. */
+export function heapInUse(): number {
+  for (let round = 0; round < 3; round += 1) globalThis.gc?.();
+  return process.memoryUsage().heapUsed;
+}
+
+/** Columns of text, the first to the left, the others to the right. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => (row[column] ?? '').length)),
+  );
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, column) =>
+        column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
+      )
+      .join('  ');
+  return rows.map(line).join('\n');
+}
+
+/** Keeps a result under bench/results/, which git ignores. */
+export function keep(name: string, result: object): void {
+  mkdirSync('bench/results', { recursive: true });
+  const machine = { node: process.version, cpu: cpus()[0]?.model ?? 'unknown', cores: cpus().length };
+  const date = new Date().toISOString();
+  writeFileSync(
+    `bench/results/${name}-${date.replaceAll(':', '')}.json`,
+    JSON.stringify({ date, machine, ...result }, null, 2),
+  );
+}

@@ -1,0 +1,39 @@
+import type { CallerContext } from '@ebbgate/rpc';
+import type { Records } from '../db/repositories.js';
+import type { InstanceExternalEvent } from '../objects/external-event.js';
+import { isFinal } from '../objects/states.js';
+import type { ComputeApi } from '../rpc/compute-api.js';
+
+/**
+ * Hands events of other services to the hosts concerned: that of the instance, and both ends of a migration that is
+ * under way (`compute-rpc.md` 3.8). One cast to each host, on the ops topic, so that a host that drains hears of them.
+ */
+export class ExternalEvents {
+  readonly #records: Records;
+  readonly #computeApi: ComputeApi;
+
+  constructor(records: Records, computeApi: ComputeApi) {
+    this.#records = records;
+    this.#computeApi = computeApi;
+  }
+
+  /** Resolves when the broker has the event for each host. @throws RecordNotFoundError (`ERR_NOT_FOUND`) */
+  async send(context: CallerContext, event: InstanceExternalEvent): Promise<void> {
+    const instance = await this.#records.instances.get(event.get('instance_uuid'));
+    const hosts = new Set<string>();
+    const host = instance.find('host');
+    if (host) hosts.add(host);
+    for (const migration of await this.#records.migrations.find({ instance_uuid: instance.get('uuid') })) {
+      if (isFinal(migration.get('status'))) continue;
+      hosts.add(migration.get('source_compute'));
+      const dest = migration.find('dest_compute');
+      if (dest) hosts.add(dest);
+    }
+    for (const each of hosts) {
+      await this.#computeApi.cast(context, 'external_instance_event', each, {
+        instances: [instance],
+        events: [event],
+      });
+    }
+  }
+}

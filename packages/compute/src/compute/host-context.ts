@@ -1,0 +1,25 @@
+import type { Logger } from '@ebbgate/core';
+import type { TaskRegistry } from '@ebbgate/service';
+import type { Records } from '../db/repositories.js';
+import type { Networking } from '../network/networking.js';
+import type { ComputeApi } from '../rpc/compute-api.js';
+import type { VirtDriver } from '../virt/driver.js';
+import type { EventWaiters } from './event-waiters.js';
+
+/** What the operations of one compute host work with, from its start to its end. */
+export interface HostContext {
+  /** Name of the host: the server of its topics, and what the records say. */
+  readonly host: string;
+  readonly records: Records;
+  readonly virt: VirtDriver;
+  readonly networking: Networking;
+  readonly computeApi: ComputeApi;
+  /** Everything that runs here, for the drain to wait for. */
+  readonly tasks: TaskRegistry;
+  readonly events: EventWaiters;
+  readonly logger: Logger;
+  /** Aborts when the process ends: whatever still runs ends then and touches nothing any more. */
+  readonly lifetime: AbortSignal;
+  /** How long `network-vif-plugged` is waited for. */
+  readonly vifPluggingTimeoutMs: number;
+}

@@ -1,0 +1,144 @@
+import type { RequestContext } from '@ebbgate/core';
+import { MigrationPreCheckError, UnexpectedStateError } from '../../errors.js';
+import type { Instance } from '../../objects/instance.js';
+import type { LibvirtLiveMigrateData } from '../../objects/migrate-data.js';
+import { isFinal, POWER_STATE } from '../../objects/states.js';
+import type { ArgsOf, ComputeMethods } from '../../rpc/methods.js';
+import type { HeldOperations } from '../held-operations.js';
+import type { HostContext } from '../host-context.js';
+
+type Args<Name extends keyof ComputeMethods> = ArgsOf<ComputeMethods[Name]>;
+
+/**
+ * The destination's side of live migrations, and the checks of both sides. From the first question on, the host counts
+ * as engaged: `live_migration_at_dest` is open until the source tells that it is over, or the records do.
+ */
+export class LiveMigrationAtDestination {
+  readonly #host: HostContext;
+  readonly #held: HeldOperations;
+
+  constructor(host: HostContext, held: HeldOperations) {
+    this.#host = host;
+    this.#held = held;
+  }
+
+  /** Step 5 at the destination, which asks the source in turn. */
+  async check(
+    context: RequestContext,
+    args: Args<'check_can_live_migrate_destination'>,
+  ): Promise<LibvirtLiveMigrateData> {
+    const { instance } = args;
+    this.#engage(context, instance);
+    try {
+      const wishes = { blockMigration: args.block_migration, diskOverCommit: args.disk_over_commit };
+      const data = await this.#host.virt.checkCanLiveMigrateDestination(instance, wishes);
+      const source = instance.get('host');
+      if (source === null) throw new MigrationPreCheckError('The instance is on no host');
+      const question = { instance, dest_check_data: data };
+      return await this.#host.computeApi.call(context, 'check_can_live_migrate_source', source, question);
+    } catch (error) {
+      this.#disengage(instance, error);
+      throw error;
+    }
+  }
+
+  /** Step 5 at the source: it is engaged too, until `live_migration` comes or the records tell that it will not. */
+  async checkSource(
+    context: RequestContext,
+    args: Args<'check_can_live_migrate_source'>,
+  ): Promise<LibvirtLiveMigrateData> {
+    const { instance, dest_check_data: data } = args;
+    const uuid = instance.get('uuid');
+    const record = { name: 'live_migration_at_source', instance: uuid, requestId: context.requestId ?? null };
+    this.#held.open(atSource(uuid), record, () => this.#isOver(uuid, 'source_compute'));
+    try {
+      return await this.#host.virt.checkCanLiveMigrateSource(instance, data);
+    } catch (error) {
+      this.#held.close(atSource(uuid), error);
+      throw error;
+    }
+  }
+
+  /** `live_migration` has come, and is tracked for itself. */
+  begun(instance: Instance): void {
+    this.#held.close(atSource(instance.get('uuid')));
+  }
+
+  /** Step 8. */
+  async prepare(context: RequestContext, args: Args<'pre_live_migration'>): Promise<LibvirtLiveMigrateData> {
+    const { instance, migrate_data: data } = args;
+    const uuid = instance.get('uuid');
+    this.#engage(context, instance);
+    if (await this.#isOver(uuid, 'dest_compute')) {
+      const error = new UnexpectedStateError(`No migration of ${uuid} to ${this.#host.host} is under way`);
+      this.#disengage(instance, error);
+      throw error;
+    }
+    // When it fails the source takes everything back and says so: until then the operation stays open.
+    return this.#host.virt.preLiveMigration(instance, data);
+  }
+
+  /** Step 10, after the guest has come. */
+  async finish(args: Args<'post_live_migration_at_destination'>): Promise<void> {
+    const { host, records, virt } = this.#host;
+    const { instance } = args;
+    await this.#last(instance, async () => {
+      await virt.postLiveMigrationAtDestination(instance);
+      const arrived = {
+        host,
+        node: host,
+        vm_state: 'active',
+        task_state: null,
+        power_state: POWER_STATE.running,
+        progress: 0,
+      } as const;
+      await records.instances.update(instance.get('uuid'), arrived, { task_state: ['migrating'] });
+    });
+  }
+
+  /** The guest does not come. */
+  async rollBack(args: Args<'rollback_live_migration_at_destination'>): Promise<void> {
+    const { instance, destroy_disks: destroyDisks } = args;
+    await this.#last(instance, () =>
+      this.#host.virt.rollbackLiveMigrationAtDestination(instance, { destroyDisks }),
+    );
+  }
+
+  /** The operation is over with this step, however it ends. */
+  async #last(instance: Instance, step: () => Promise<void>): Promise<void> {
+    try {
+      await step();
+    } catch (error) {
+      this.#disengage(instance, error);
+      throw error;
+    }
+    this.#disengage(instance);
+  }
+
+  #engage(context: RequestContext, instance: Instance): void {
+    const uuid = instance.get('uuid');
+    const record = { name: 'live_migration_at_dest', instance: uuid, requestId: context.requestId ?? null };
+    this.#held.open(atDest(uuid), record, () => this.#isOver(uuid, 'dest_compute'));
+  }
+
+  #disengage(instance: Instance, error?: unknown): void {
+    this.#held.close(atDest(instance.get('uuid')), error);
+  }
+
+  /** No migration of the instance that is under way has this host at that end, or could still get it. */
+  async #isOver(uuid: string, end: 'source_compute' | 'dest_compute'): Promise<boolean> {
+    const migrations = await this.#host.records.migrations.find({ instance_uuid: uuid });
+    return !migrations.some((migration) => {
+      const host = migration.find(end) ?? null;
+      return !isFinal(migration.get('status')) && (host === null || host === this.#host.host);
+    });
+  }
+}
+
+function atDest(uuid: string): string {
+  return `live_migration_at_dest:${uuid}`;
+}
+
+function atSource(uuid: string): string {
+  return `live_migration_at_source:${uuid}`;
+}

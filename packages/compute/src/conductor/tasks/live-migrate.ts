@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto';
+import { MessagingTimeoutError, type RequestContext } from '@ebbgate/core';
+import { DrainingError } from '@ebbgate/rpc';
+import { MigrationPreCheckError, NoValidHostError, UnexpectedStateError } from '../../errors.js';
+import type { Instance } from '../../objects/instance.js';
+import type { LibvirtLiveMigrateData } from '../../objects/migrate-data.js';
+import { Migration } from '../../objects/migration.js';
+import { POWER_STATE } from '../../objects/states.js';
+import type { ConductorMethods } from '../../rpc/conductor-methods.js';
+import type { ArgsOf } from '../../rpc/methods.js';
+import type { ConductorContext } from '../conductor-context.js';
+import { chooseHosts, takesRequests } from '../host-choice.js';
+import { UndoStack } from '../undo-stack.js';
+
+type Args = ArgsOf<ConductorMethods['live_migrate_instance']>;
+
+/** A destination that has agreed, and what it said. */
+interface Agreed {
+  readonly dest: string;
+  readonly migrateData: LibvirtLiveMigrateData;
+}
+
+/**
+ * Finds a destination for a live migration and hands it to the source (`compute-rpc.md` 3.1, steps 2 to 6). Until the
+ * source has it everything is taken back on failure, the last step first: the destination is released, the migration
+ * ends in `error`, and the instance stays as it was.
+ */
+export class LiveMigrateTask {
+  readonly #conductor: ConductorContext;
+  readonly #context: RequestContext;
+  readonly #args: Args;
+  readonly #undo: UndoStack;
+
+  constructor(conductor: ConductorContext, context: RequestContext, args: Args) {
+    this.#conductor = conductor;
+    this.#context = context;
+    this.#args = args;
+    this.#undo = new UndoStack(conductor.logger);
+  }
+
+  async run(): Promise<void> {
+    const { records, logger } = this.#conductor;
+    const uuid = this.#args.instance.get('uuid');
+    this.#undo.add('the task of the instance', () =>
+      records.instances.update(uuid, { task_state: null }, { task_state: ['migrating'] }),
+    );
+    try {
+      await this.#hand(await records.instances.get(uuid));
+    } catch (error) {
+      logger.error({ err: error, instance: uuid }, 'A live migration could not be handed to its source');
+      await this.#undo.undo();
+    }
+  }
+
+  async #hand(instance: Instance): Promise<void> {
+    const { records, computeApi } = this.#conductor;
+    const source = instance.get('host');
+    if (source === null) throw new UnexpectedStateError('The instance is on no host');
+    const migration = await this.#createMigration(instance, source);
+    const uuid = migration.get('uuid');
+    this.#undo.add('the migration', () => records.migrations.update(uuid, { status: 'error' }));
+    await this.#checkSource(instance, source);
+    const { dest, migrateData } = await this.#findDestination(instance, source, migration);
+    this.#undo.add('the destination', () => this.#release(instance, dest, migrateData));
+    const chosen = await records.migrations.update(
+      uuid,
+      { dest_compute: dest, dest_node: dest },
+      { status: ['accepted'] },
+    );
+    await computeApi.cast(this.#context, 'live_migration', source, {
+      instance,
+      dest,
+      block_migration: migrateData.find('block_migration') ?? null,
+      migrate_data: migrateData,
+      migration: chosen,
+    });
+  }
+
+  #createMigration(instance: Instance, source: string): Promise<Migration> {
+    const type = instance.find('instance_type_id') ?? 0;
+    const migration = Migration.create({
+      uuid: randomUUID(),
+      instance_uuid: instance.get('uuid'),
+      source_compute: source,
+      source_node: source,
+      dest_compute: null,
+      dest_node: null,
+      dest_host: null,
+      status: 'accepted',
+      migration_type: 'live-migration',
+      old_instance_type_id: type,
+      new_instance_type_id: type,
+      hidden: false,
+      cross_cell_move: false,
+      memory_total: null,
+      memory_processed: null,
+      memory_remaining: null,
+      user_id: instance.find('user_id') ?? null,
+      project_id: instance.find('project_id') ?? null,
+      deleted: false,
+    });
+    return this.#conductor.records.migrations.create(migration);
+  }
+
+  async #checkSource(instance: Instance, source: string): Promise<void> {
+    const power = instance.get('power_state');
+    if (power !== POWER_STATE.running && power !== POWER_STATE.paused) {
+      throw new UnexpectedStateError('Only an instance that runs or is paused can be moved live');
+    }
+    if (!(await takesRequests(this.#conductor.records, source))) {
+      throw new DrainingError(`Host ${source} takes no new requests`); // at once, not after a time-out (GS-44)
+    }
+  }
+
+  async #findDestination(instance: Instance, source: string, migration: Migration): Promise<Agreed> {
+    const hint = this.#args.scheduler_hint['host'];
+    const forced = typeof hint === 'string' ? [hint] : [];
+    for (const dest of await chooseHosts(this.#conductor.records, { forced, excluded: [source] })) {
+      const migrateData = await this.#ask(dest, instance, migration);
+      if (migrateData) return { dest, migrateData };
+    }
+    throw new NoValidHostError('No host agreed to take the instance');
+  }
+
+  /** Undefined when the host refuses or does not answer: another one may be tried. */
+  async #ask(
+    dest: string,
+    instance: Instance,
+    migration: Migration,
+  ): Promise<LibvirtLiveMigrateData | undefined> {
+    const { records, computeApi, logger } = this.#conductor;
+    try {
+      if (!(await takesRequests(records, dest)))
+        throw new DrainingError(`Host ${dest} takes no new requests`);
+      return await computeApi.call(this.#context, 'check_can_live_migrate_destination', dest, {
+        instance,
+        block_migration: this.#args.block_migration,
+        disk_over_commit: this.#args.disk_over_commit,
+        migration,
+        limits: null,
+      });
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      logger.info({ err: error, dest }, 'A host cannot take the instance');
+      return undefined;
+    }
+  }
+
+  async #release(instance: Instance, dest: string, migrateData: LibvirtLiveMigrateData): Promise<void> {
+    await this.#conductor.computeApi.cast(this.#context, 'rollback_live_migration_at_destination', dest, {
+      instance,
+      destroy_disks: false,
+      migrate_data: migrateData,
+    });
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  return [MigrationPreCheckError, MessagingTimeoutError, DrainingError].some((type) => error instanceof type);
+}

@@ -1,0 +1,87 @@
+import { RecordNotFoundError, UnexpectedStateError } from '../errors.js';
+import type { NovaObject } from '../objects/nova-object.js';
+import type { Expected, Repository } from './repositories.js';
+
+/** What every record has. */
+export interface Identified {
+  readonly uuid: string;
+  readonly id: number;
+  readonly created_at: Date | null;
+  readonly updated_at: Date | null;
+}
+
+/** Told after each write, with a copy of the record. */
+export type OnChange<Fields extends object> = (record: NovaObject<Fields>) => void;
+
+/** Records in memory. Each operation is one step: nothing else runs between its check and its write. */
+export class MemoryRepository<Fields extends Identified> implements Repository<NovaObject<Fields>, Fields> {
+  readonly #kind: string;
+  readonly #records = new Map<string, NovaObject<Fields>>();
+  readonly #onChange: OnChange<Fields>;
+  #nextId = 1;
+
+  constructor(kind: string, onChange: OnChange<Fields>) {
+    this.#kind = kind;
+    this.#onChange = onChange;
+  }
+
+  async create(record: NovaObject<Fields>): Promise<NovaObject<Fields>> {
+    const uuid = record.get('uuid');
+    if (this.#records.has(uuid)) throw new UnexpectedStateError(`There is a ${this.#kind} ${uuid} already`);
+    const stored = record.pristine();
+    const fresh: Partial<Identified> = {
+      id: this.#nextId++,
+      created_at: record.find('created_at') ?? new Date(),
+    };
+    stored.update(fresh as Partial<Fields>); // Fields has the members of Identified
+    return this.#store(uuid, stored);
+  }
+
+  async get(uuid: string): Promise<NovaObject<Fields>> {
+    return this.#require(uuid).pristine();
+  }
+
+  async find(where: Partial<Fields>): Promise<readonly NovaObject<Fields>[]> {
+    const wanted = Object.entries(where) as [keyof Fields & string, unknown][]; // the entries of a Partial<Fields>
+    const found = [...this.#records.values()].filter((record) =>
+      wanted.every(([name, value]) => record.find(name) === value),
+    );
+    return found.map((record) => record.pristine());
+  }
+
+  async update(
+    uuid: string,
+    changes: Partial<Fields>,
+    expected: Expected<Fields> = {},
+  ): Promise<NovaObject<Fields>> {
+    const current = this.#require(uuid);
+    this.#check(current, expected);
+    const stored = current.pristine();
+    const touched: Partial<Identified> = { updated_at: new Date() };
+    stored.update(changes).update(touched as Partial<Fields>); // Fields has the members of Identified
+    return this.#store(uuid, stored);
+  }
+
+  #store(uuid: string, record: NovaObject<Fields>): NovaObject<Fields> {
+    this.#records.set(uuid, record);
+    this.#onChange(record.pristine());
+    return record.pristine();
+  }
+
+  #require(uuid: string): NovaObject<Fields> {
+    const record = this.#records.get(uuid);
+    if (record === undefined) throw new RecordNotFoundError(this.#kind, uuid);
+    return record;
+  }
+
+  #check(record: NovaObject<Fields>, expected: Expected<Fields>): void {
+    const entries = Object.entries(expected) as [keyof Fields & string, readonly unknown[]][]; // of an Expected<Fields>
+    for (const [name, allowed] of entries) {
+      const value: unknown = record.find(name);
+      if (allowed.includes(value)) continue;
+      throw new UnexpectedStateError(
+        `${this.#kind} ${record.get('uuid')}: ${name} is ${String(value)}, expected ${allowed.map(String).join(' or ')}`,
+      );
+    }
+  }
+}

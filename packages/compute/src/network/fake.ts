@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto';
+import { InstanceExternalEvent } from '../objects/external-event.js';
+import type { Networking } from './networking.js';
+
+/** How the fake network service behaves. */
+export interface FakeNetworkingOptions {
+  /** Sends an event to the hosts concerned. */
+  readonly notify: (event: InstanceExternalEvent) => Promise<void>;
+  /** Hears of events that could not be sent. */
+  readonly onError: (error: unknown) => void;
+  /** The id of the first port of an instance; default: a random one. */
+  readonly portId?: (instanceUuid: string) => string | undefined;
+}
+
+interface Binding {
+  readonly ports: readonly string[];
+  host: string | null;
+}
+
+/** A network service that confirms every interface at once, or when it is told to. */
+export class FakeNetworking implements Networking {
+  readonly #options: FakeNetworkingOptions;
+  readonly #bindings = new Map<string, Binding>();
+  /** Instances whose events wait for an order, and the events that wait. */
+  readonly #held = new Map<string, InstanceExternalEvent[]>();
+
+  constructor(options: FakeNetworkingOptions) {
+    this.#options = options;
+  }
+
+  /** From now on the events of this instance wait until {@link release}. */
+  hold(instanceUuid: string): void {
+    if (!this.#held.has(instanceUuid)) this.#held.set(instanceUuid, []);
+  }
+
+  /** Sends the events of this instance that wait, and holds no more. */
+  async release(instanceUuid: string): Promise<void> {
+    const events = this.#held.get(instanceUuid) ?? [];
+    this.#held.delete(instanceUuid);
+    for (const event of events) await this.#options.notify(event);
+  }
+
+  /** Where the ports of an instance are active. */
+  boundTo(instanceUuid: string): string | null {
+    return this.#bindings.get(instanceUuid)?.host ?? null;
+  }
+
+  async allocate(instanceUuid: string): Promise<readonly string[]> {
+    const known = this.#bindings.get(instanceUuid);
+    if (known) return known.ports;
+    const ports = [this.#options.portId?.(instanceUuid) ?? randomUUID()];
+    this.#bindings.set(instanceUuid, { ports, host: null });
+    return ports;
+  }
+
+  async portsOf(instanceUuid: string): Promise<readonly string[]> {
+    return this.#bindings.get(instanceUuid)?.ports ?? [];
+  }
+
+  async plug(instanceUuid: string, _host: string): Promise<void> {
+    for (const tag of await this.portsOf(instanceUuid)) {
+      const event = InstanceExternalEvent.create({
+        instance_uuid: instanceUuid,
+        name: 'network-vif-plugged',
+        status: 'completed',
+        tag,
+      });
+      const held = this.#held.get(instanceUuid);
+      if (held) held.push(event);
+      else void this.#options.notify(event).catch(this.#options.onError); // it arrives when it arrives
+    }
+  }
+
+  async activateBinding(instanceUuid: string, host: string): Promise<void> {
+    const binding = this.#bindings.get(instanceUuid);
+    if (binding) binding.host = host;
+  }
+
+  async deallocate(instanceUuid: string): Promise<void> {
+    this.#bindings.delete(instanceUuid);
+  }
+}

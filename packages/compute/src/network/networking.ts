@@ -1,0 +1,16 @@
+/** What a compute host needs of the network service. */
+export interface Networking {
+  /** Makes the ports of an instance, if it has none yet; resolves with their ids. */
+  allocate(instanceUuid: string): Promise<readonly string[]>;
+  /** The ports that an instance has. */
+  portsOf(instanceUuid: string): Promise<readonly string[]>;
+  /**
+   * The interfaces of an instance are there on a host. The network service confirms each by the external event
+   * `network-vif-plugged`, with the port's id as its tag, some time later.
+   */
+  plug(instanceUuid: string, host: string): Promise<void>;
+  /** From now on the ports belong to this host: where the guest runs. */
+  activateBinding(instanceUuid: string, host: string): Promise<void>;
+  /** Removes the ports of an instance; does nothing when it has none. */
+  deallocate(instanceUuid: string): Promise<void>;
+}

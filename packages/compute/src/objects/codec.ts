@@ -1,0 +1,123 @@
+import { ObjectFormatError } from '../errors.js';
+import { NAMESPACE } from './definition.js';
+import { NovaObject } from './nova-object.js';
+import { objectRegistry } from './registry.js';
+
+const NAME = 'nova_object.name';
+const SPACE = 'nova_object.namespace';
+const VERSION = 'nova_object.version';
+const DATA = 'nova_object.data';
+const CHANGES = 'nova_object.changes';
+
+const VERSION_FORM = /^(\d{1,6})\.(\d{1,6})(?:\.\d{1,6})?$/;
+const DATE_FORM = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)?$/;
+/** Deeper than any request of Nova by far; hostile depth ends here and not in the stack. */
+const MAX_DEPTH = 64;
+
+/**
+ * Makes objects of all that is an object in `value`, however deep: arguments, results. Fields and objects that we do
+ * not know are kept. A newer minor version is taken as it is; another major version is refused.
+ * @throws ObjectFormatError (`ERR_OBJECT`) for what cannot be read.
+ */
+export function decodeObjects(value: unknown): unknown {
+  return decodeValue(value, 0);
+}
+
+/**
+ * The wire form of `value`: each object as `nova_object.*` members, each date as `2026-01-01T00:00:00Z`. Fields that are
+ * not set are left out, null stays null.
+ */
+export function encodeObjects(value: unknown): unknown {
+  if (value instanceof NovaObject) return encodeObject(value as NovaObject); // of whatever kind
+  if (value instanceof Date) return encodeDate(value);
+  if (Array.isArray(value)) return value.map(encodeObjects);
+  if (typeof value !== 'object' || value === null) return value;
+  return mapMembers(value, encodeObjects);
+}
+
+function encodeObject(object: NovaObject): Record<string, unknown> {
+  const { name, namespace, version } = object.identity;
+  const data = Object.create(null) as Record<string, unknown>; // field names may come from the wire
+  for (const [field, value] of object.entries()) data[field] = encodeObjects(value);
+  const { changes } = object;
+  return {
+    [NAME]: name,
+    [SPACE]: namespace,
+    [VERSION]: version,
+    [DATA]: data,
+    ...(changes.length > 0 ? { [CHANGES]: [...changes] } : {}),
+  };
+}
+
+/** As Nova writes times: seconds, in UTC. */
+function encodeDate(date: Date): string {
+  return `${date.toISOString().slice(0, 19)}Z`;
+}
+
+function decodeValue(value: unknown, depth: number): unknown {
+  if (depth > MAX_DEPTH)
+    throw new ObjectFormatError(`An object is nested more than ${MAX_DEPTH} levels deep`);
+  if (Array.isArray(value)) return value.map((member) => decodeValue(member, depth + 1));
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
+  if (Object.hasOwn(value, NAME)) return decodeObject(value as Record<string, unknown>, depth);
+  return mapMembers(value, (member) => decodeValue(member, depth + 1));
+}
+
+function decodeObject(wire: Record<string, unknown>, depth: number): NovaObject {
+  const name = textOf(wire, NAME);
+  const namespace = textOf(wire, SPACE);
+  const version = textOf(wire, VERSION);
+  const known = namespace === NAMESPACE ? objectRegistry.get(name) : undefined;
+  checkVersion(name, version, known?.version);
+  const data = wire[DATA];
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) {
+    throw new ObjectFormatError(`${name}: ${DATA} must be a dictionary`);
+  }
+  const fields = Object.entries(data).map(([field, value]): [string, unknown] => [
+    field,
+    known?.dates.has(field) ? decodeDate(name, field, value) : decodeValue(value, depth + 1),
+  ]);
+  return new NovaObject(Object.freeze({ name, namespace, version }), fields, changesOf(name, wire));
+}
+
+function textOf(wire: Record<string, unknown>, member: string): string {
+  const text = wire[member];
+  if (typeof text === 'string' && text.length > 0 && text.length <= 255) return text;
+  throw new ObjectFormatError(`${member} must be text of 1 to 255 characters`);
+}
+
+function checkVersion(name: string, version: string, known: string | undefined): void {
+  const major = VERSION_FORM.exec(version)?.[1];
+  if (major === undefined) throw new ObjectFormatError(`${name}: "${version}" is no version`);
+  const ours = known === undefined ? undefined : VERSION_FORM.exec(known)?.[1];
+  if (ours !== undefined && ours !== major) {
+    throw new ObjectFormatError(
+      `${name} ${version} cannot be read: known is ${String(known)}, and the major differs`,
+    );
+  }
+}
+
+function changesOf(name: string, wire: Record<string, unknown>): string[] {
+  const changes = wire[CHANGES];
+  if (changes === undefined || changes === null) return [];
+  if (Array.isArray(changes) && changes.every((change): change is string => typeof change === 'string'))
+    return changes;
+  throw new ObjectFormatError(`${name}: ${CHANGES} must be a list of field names`);
+}
+
+function decodeDate(name: string, field: string, value: unknown): Date | null {
+  if (value === null || value instanceof Date) return value;
+  if (typeof value === 'string' && DATE_FORM.test(value)) {
+    // Nova's times are UTC, also where it leaves out the mark.
+    const date = new Date(/(?:Z|[+-]\d\d:\d\d)$/.test(value) ? value : `${value}Z`);
+    if (!Number.isNaN(date.getTime())) return date;
+  }
+  throw new ObjectFormatError(`${name}.${field} is no time`);
+}
+
+/** A copy of a dictionary whose members come from the wire: without a prototype to hit. */
+function mapMembers(value: object, map: (member: unknown) => unknown): Record<string, unknown> {
+  const copy = Object.create(null) as Record<string, unknown>; // as said above
+  for (const [name, member] of Object.entries(value)) copy[name] = map(member);
+  return copy;
+}

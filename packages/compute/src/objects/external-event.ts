@@ -1,0 +1,16 @@
+import { defineObject, type ObjectDefinition } from './definition.js';
+import type { NovaObject } from './nova-object.js';
+
+/** What another service tells of an instance. */
+export interface InstanceExternalEventFields {
+  readonly instance_uuid: string;
+  /** `network-vif-plugged`, `network-changed`, `volume-extended`, … */
+  readonly name: string;
+  readonly status: 'completed' | 'failed' | 'in-progress';
+  /** What of the instance it is about: the port, the volume. */
+  readonly tag: string | null;
+}
+
+export type InstanceExternalEvent = NovaObject<InstanceExternalEventFields>;
+export const InstanceExternalEvent: ObjectDefinition<InstanceExternalEventFields> =
+  defineObject<InstanceExternalEventFields>('InstanceExternalEvent', '1.5');

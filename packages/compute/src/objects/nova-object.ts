@@ -1,0 +1,97 @@
+import { FieldUnsetError } from '../errors.js';
+
+/** What says which kind of object it is. */
+export interface ObjectIdentity {
+  readonly name: string;
+  readonly namespace: string;
+  /** `major.minor`, as it came, or as we make it. */
+  readonly version: string;
+}
+
+/** The names of the fields that `Fields` declares. */
+export type FieldName<Fields extends object> = keyof Fields & string;
+
+/**
+ * One versioned object as Nova sends it: named fields, some of them absent, and the names of those that were changed.
+ * `Fields` types what the code uses; fields that it does not know are kept and sent on. An absent field is not null.
+ */
+export class NovaObject<Fields extends object = Record<string, unknown>> {
+  readonly identity: ObjectIdentity;
+  readonly #fields: Map<string, unknown>;
+  readonly #changes: Set<string>;
+
+  constructor(
+    identity: ObjectIdentity,
+    fields: Iterable<readonly [string, unknown]> = [],
+    changes: Iterable<string> = [],
+  ) {
+    this.identity = identity;
+    this.#fields = new Map(fields);
+    this.#changes = new Set(changes);
+  }
+
+  has(field: FieldName<Fields>): boolean {
+    return this.#fields.has(field);
+  }
+
+  /** @throws FieldUnsetError (`ERR_FIELD_UNSET`) when the object does not carry the field. */
+  get<Name extends FieldName<Fields>>(field: Name): Fields[Name] {
+    if (!this.#fields.has(field)) throw new FieldUnsetError(this.identity.name, field);
+    return this.#fields.get(field) as Fields[Name]; // checked for its kind when it was decoded or set
+  }
+
+  /** The field, or undefined when the object does not carry it. */
+  find<Name extends FieldName<Fields>>(field: Name): Fields[Name] | undefined {
+    return this.#fields.get(field) as Fields[Name] | undefined; // as in get()
+  }
+
+  /** Sets fields and records them as changed. An undefined value leaves its field as it is. */
+  update(values: Partial<Fields>): this {
+    for (const [field, value] of Object.entries(values)) {
+      if (value === undefined) continue;
+      this.#fields.set(field, value);
+      this.#changes.add(field);
+    }
+    return this;
+  }
+
+  /** All fields that it carries, in their order, unknown ones included. */
+  entries(): IterableIterator<[string, unknown]> {
+    return this.#fields.entries();
+  }
+
+  /** Names of the fields changed since it was made, read or saved, in the order of the changes. */
+  get changes(): readonly string[] {
+    return [...this.#changes];
+  }
+
+  /** A deep copy with no changes recorded: what a repository hands out. */
+  pristine(): NovaObject<Fields> {
+    return new NovaObject<Fields>(this.identity, copyEntries(this.#fields));
+  }
+
+  /** A deep copy, its changes included. */
+  clone(): NovaObject<Fields> {
+    return new NovaObject<Fields>(this.identity, copyEntries(this.#fields), this.#changes);
+  }
+
+  toString(): string {
+    const { name, version } = this.identity;
+    return `${name} ${version}`;
+  }
+}
+
+function* copyEntries(fields: Map<string, unknown>): Iterable<[string, unknown]> {
+  for (const [name, value] of fields) yield [name, copyValue(value)];
+}
+
+/** A deep copy of what a field may hold: objects, lists, dictionaries, dates and plain values. */
+function copyValue(value: unknown): unknown {
+  if (value instanceof NovaObject) return value.clone();
+  if (value instanceof Date) return new Date(value);
+  if (Array.isArray(value)) return value.map(copyValue);
+  if (typeof value !== 'object' || value === null) return value;
+  const copy = Object.create(null) as Record<string, unknown>; // names come from the wire
+  for (const [name, member] of Object.entries(value)) copy[name] = copyValue(member);
+  return copy;
+}

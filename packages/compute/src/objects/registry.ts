@@ -1,0 +1,34 @@
+import { BlockDeviceMapping, BlockDeviceMappingList } from './block-device.js';
+import type { ObjectDefinition } from './definition.js';
+import { InstanceExternalEvent } from './external-event.js';
+import { Flavor } from './flavor.js';
+import { ImageMeta, ImageMetaProps } from './image-meta.js';
+import { Instance } from './instance.js';
+import { LibvirtLiveMigrateData } from './migrate-data.js';
+import { Migration } from './migration.js';
+import { NetworkRequest, NetworkRequestList } from './network-request.js';
+import { RequestSpec, SchedulerLimits } from './request-spec.js';
+
+/** What decoding needs to know of a kind of object. */
+export type KnownObject = Pick<ObjectDefinition<object>, 'name' | 'version' | 'dates'>;
+
+const DEFINITIONS: readonly KnownObject[] = [
+  Instance,
+  Migration,
+  Flavor,
+  RequestSpec,
+  SchedulerLimits,
+  ImageMeta,
+  ImageMetaProps,
+  NetworkRequest,
+  NetworkRequestList,
+  BlockDeviceMapping,
+  BlockDeviceMappingList,
+  LibvirtLiveMigrateData,
+  InstanceExternalEvent,
+];
+
+/** The kinds of objects that we know, by their name on the wire. Others are kept as they come. */
+export const objectRegistry: ReadonlyMap<string, KnownObject> = new Map(
+  DEFINITIONS.map((definition) => [definition.name, definition]),
+);

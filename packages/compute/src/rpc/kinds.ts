@@ -1,0 +1,87 @@
+import { BlockDeviceMappingList } from '../objects/block-device.js';
+import { Flavor } from '../objects/flavor.js';
+import { ImageMeta } from '../objects/image-meta.js';
+import { Instance } from '../objects/instance.js';
+import type { InstanceExternalEvent } from '../objects/external-event.js';
+import { LibvirtLiveMigrateData } from '../objects/migrate-data.js';
+import { Migration } from '../objects/migration.js';
+import { NetworkRequestList } from '../objects/network-request.js';
+import { NovaObject } from '../objects/nova-object.js';
+import { RequestSpec } from '../objects/request-spec.js';
+
+/** Plain members by name. */
+export type Dictionary = Readonly<Record<string, unknown>>;
+
+/** What an argument or a result can be, each by a word; a `?` behind the word allows null. */
+export interface KindTypes {
+  readonly string: string;
+  readonly number: number;
+  readonly boolean: boolean;
+  readonly dict: Dictionary;
+  readonly list: readonly unknown[];
+  readonly any: unknown;
+  /** No result: null on the wire. */
+  readonly nothing: null | undefined;
+  /** Any versioned object. */
+  readonly object: NovaObject;
+  readonly Instance: Instance;
+  readonly Instances: readonly Instance[];
+  readonly Events: readonly InstanceExternalEvent[];
+  readonly Migration: Migration;
+  readonly Flavor: Flavor;
+  readonly ImageMeta: ImageMeta;
+  readonly RequestSpec: RequestSpec;
+  readonly MigrateData: LibvirtLiveMigrateData;
+  readonly BlockDevices: BlockDeviceMappingList;
+  readonly NetworkRequests: NetworkRequestList;
+}
+
+export type KindName = keyof KindTypes;
+/** One word of the table. */
+export type Kind = KindName | `${KindName}?`;
+
+/** The type that a word stands for. */
+export type KindType<Word extends Kind> = Word extends KindName
+  ? KindTypes[Word]
+  : Word extends `${infer Name extends KindName}?`
+    ? KindTypes[Name] | null
+    : never;
+
+const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
+
+const CHECKS: ReadonlyMap<string, (value: unknown) => boolean> = new Map<
+  KindName,
+  (value: unknown) => boolean
+>([
+  ['string', (value) => typeof value === 'string'],
+  ['number', (value) => typeof value === 'number'],
+  ['boolean', (value) => typeof value === 'boolean'],
+  ['dict', isDictionary],
+  ['list', isList],
+  ['any', () => true],
+  ['nothing', (value) => value === null || value === undefined],
+  ['object', (value) => value instanceof NovaObject],
+  ['Instance', Instance.is],
+  ['Instances', (value) => isList(value) && value.every(Instance.is)],
+  ['Events', (value) => isList(value) && value.every((event) => event instanceof NovaObject)],
+  ['Migration', Migration.is],
+  ['Flavor', Flavor.is],
+  ['ImageMeta', ImageMeta.is],
+  ['RequestSpec', RequestSpec.is],
+  ['MigrateData', LibvirtLiveMigrateData.is],
+  ['BlockDevices', BlockDeviceMappingList.is],
+  ['NetworkRequests', NetworkRequestList.is],
+]);
+
+function isDictionary(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return !(value instanceof NovaObject) && !(value instanceof Date);
+}
+
+/** Is `value`, decoded, of the kind that `word` says? */
+export function isOfKind(word: Kind, value: unknown): boolean {
+  const nullable = word.endsWith('?');
+  if (nullable && value === null) return true;
+  const check = CHECKS.get(nullable ? word.slice(0, -1) : word);
+  return check !== undefined && check(value);
+}

@@ -1,0 +1,19 @@
+/** Topic of new requests: `compute.<host>` is this topic and the host as its server. */
+export const RPC_TOPIC = 'compute';
+
+/** Topic of what finishes operations that are under way. Configurable: Nova itself says `compute-alt`. */
+export const RPC_TOPIC_OPS = 'compute-ops';
+
+export const CONDUCTOR_TOPIC = 'conductor';
+
+/** Nova's exchange; the transport's `controlExchange`. */
+export const CONTROL_EXCHANGE = 'nova';
+
+/** Newest version of the compute interface. */
+export const COMPUTE_RPC_VERSION = '6.5';
+
+/**
+ * Receivers from this version on serve the ops topic. It marks the capability and never travels: messages carry their
+ * method's own version.
+ */
+export const OPS_CAPABLE_VERSION = '6.5';

@@ -1,0 +1,78 @@
+import type { Instance } from '../objects/instance.js';
+import type { LibvirtLiveMigrateData } from '../objects/migrate-data.js';
+
+/** What a guest does, as the hypervisor sees it. */
+export type GuestState = 'running' | 'paused' | 'shutdown';
+
+export interface Guest {
+  readonly uuid: string;
+  readonly state: GuestState;
+}
+
+/** Memory of a guest on its way to another host, in bytes. */
+export interface MemoryProgress {
+  readonly total: number;
+  readonly processed: number;
+  readonly remaining: number;
+}
+
+/** What can be said of work that takes long. */
+export interface WorkOptions {
+  /** Ends the work: it undoes what it began and rejects with OperationAbortedError. */
+  readonly signal?: AbortSignal;
+}
+
+/** What a boot may be given. */
+export interface SpawnOptions extends WorkOptions {
+  /** Called when the guest is made and its interfaces are plugged; the guest starts when it resolves. */
+  readonly beforeStart?: () => Promise<void>;
+}
+
+export interface LiveMigrateOptions extends WorkOptions {
+  readonly onProgress?: (progress: MemoryProgress) => void;
+}
+
+/**
+ * What a hypervisor must do for a compute host. Everything rejects with HypervisorError (`ERR_HYPERVISOR`) when the
+ * hypervisor cannot do it. A call is about one instance; two calls about the same one never overlap.
+ */
+export interface VirtDriver {
+  /** The guests that are on this host, whatever the records say. */
+  listGuests(): Promise<readonly Guest[]>;
+  /** The state of one guest; undefined when it is not here. */
+  guestState(uuid: string): Promise<GuestState | undefined>;
+  /** Makes disks and starts the guest. When it rejects nothing is left behind. */
+  spawn(instance: Instance, options?: SpawnOptions): Promise<void>;
+  /** Ends the guest and removes what is left of it; does nothing when it is not here. */
+  destroy(uuid: string): Promise<void>;
+  /** On the destination: may the guest come here? @throws MigrationPreCheckError (`ERR_MIGRATION_PRE_CHECK`) */
+  checkCanLiveMigrateDestination(
+    instance: Instance,
+    wishes: { readonly blockMigration: boolean | null; readonly diskOverCommit: boolean | null },
+  ): Promise<LibvirtLiveMigrateData>;
+  /** On the source: may the guest leave for there? @throws MigrationPreCheckError (`ERR_MIGRATION_PRE_CHECK`) */
+  checkCanLiveMigrateSource(
+    instance: Instance,
+    data: LibvirtLiveMigrateData,
+  ): Promise<LibvirtLiveMigrateData>;
+  /** On the destination: prepares disks and interfaces. */
+  preLiveMigration(instance: Instance, data: LibvirtLiveMigrateData): Promise<LibvirtLiveMigrateData>;
+  /** On the source: resolves when the guest runs at the destination and no longer here. When it rejects it runs here. */
+  liveMigrate(
+    instance: Instance,
+    dest: string,
+    data: LibvirtLiveMigrateData,
+    options?: LiveMigrateOptions,
+  ): Promise<void>;
+  /** On the source, after the guest has left: disconnects and removes what is left. */
+  postLiveMigrationAtSource(instance: Instance): Promise<void>;
+  /** On the destination, after the guest has come: makes it permanent. */
+  postLiveMigrationAtDestination(instance: Instance): Promise<void>;
+  /** On the destination: takes back what preLiveMigration did; does nothing when there is nothing. */
+  rollbackLiveMigrationAtDestination(
+    instance: Instance,
+    options: { readonly destroyDisks: boolean },
+  ): Promise<void>;
+  /** On the destination: takes back the connection of one volume; does nothing when there is none. */
+  disconnectVolume(instance: Instance, volumeId: string): Promise<void>;
+}

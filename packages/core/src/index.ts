@@ -1,0 +1,77 @@
+export { createTransport } from './create-transport.js';
+export { Deadline } from './deadline.js';
+export { diagnostics, type HandledAs, type MessageDiagnostic, type ServerDiagnostic } from './diagnostics.js';
+export type {
+  ConnectionState,
+  Delivery,
+  Destination,
+  Driver,
+  DriverContext,
+  DriverEvents,
+  DriverFactory,
+  DriverStatus,
+  FanoutDestination,
+  Listener,
+  ListenerStatus,
+  ListenOptions,
+  MaybePromise,
+  PublishOptions,
+  ReplyDestination,
+  ReplyQueue,
+  ServerDestination,
+  ServerSource,
+  TopicDestination,
+} from './driver.js';
+export { readEnvelope, readEnvelopedObject, wrapEnvelope } from './envelope.js';
+export {
+  AuthenticationError,
+  BackpressureError,
+  ConfigurationError,
+  DriverLoadError,
+  InvalidTargetError,
+  InvalidTransportUrlError,
+  MessageDeliveryError,
+  MessageUndeliverableError,
+  MessagingError,
+  type MessagingErrorOptions,
+  MessagingTimeoutError,
+  type Outcome,
+  SerializationError,
+  ServerListenError,
+  ServerWaitTimeoutError,
+  TransportClosedError,
+} from './errors.js';
+export { TypedEvents } from './events.js';
+export type { DriverFeatures } from './features.js';
+export { secretId, uniqueId } from './ids.js';
+export { decodeJson, encodeJson, encodePlain } from './json.js';
+export type { ServerState } from './lifecycle.js';
+export { type Logger, silentLogger } from './logger.js';
+export { memoryDriver } from './memory/driver.js';
+export { memoryFaults, type MemoryFaults } from './memory/faults.js';
+export type { MessageHandler } from './message-handler.js';
+export type { MessageServerOptions } from './message-server-options.js';
+export { MessageServer, type ServerCounts, type WaitReport } from './message-server.js';
+export { onAbort } from './on-abort.js';
+export { bytesBody, type MessageBody, type WireMessage } from './message.js';
+export { copyPlain, toPlain } from './plain-copy.js';
+export type { PlainLimits, ReadLimits } from './plain-limits.js';
+export { estimateSize } from './plain-size.js';
+export { type PlainObject, type PlainValue, setMember } from './plain-value.js';
+export { redactedCause, redactText } from './redact.js';
+export { type ContextValues, currentContext, RequestContext, runWithContext } from './request-context.js';
+export {
+  JsonPayloadSerializer,
+  noOpSerializer,
+  type SerializedContext,
+  type Serializer,
+} from './serializer.js';
+export { Target, type TargetOptions } from './target.js';
+export { TimerEntry, TimerWheel, timers } from './timer-wheel.js';
+export { TransportHost, type TransportHostParts } from './transport-host.js';
+export { TransportQuery } from './transport-query.js';
+export { TransportUrl, type TransportUrlParts } from './transport-url.js';
+export { Transport, type TransportState } from './transport.js';
+export type { DroppedMessage, TransportEvents } from './transport-events.js';
+export type { TransportOptions } from './transport-options.js';
+export { within, type WaitOptions } from './within.js';

@@ -1,0 +1,17 @@
+import type { MaybePromise } from './driver.js';
+import type { WireMessage } from './message.js';
+
+/** What a server does with messages; `Request` is what it makes of one. */
+export interface MessageHandler<Request> {
+  /** Reads a message; changes nothing of it. What it throws marks the message as malformed: rejected, never seen again. */
+  read(message: WireMessage): Request;
+  /** The id by which a duplicate is known; undefined: never one. */
+  idOf(request: Request): string | undefined;
+  /**
+   * Runs before the message is accepted, for endpoints that write a journal first (`decisions.md` 5). When it fails the
+   * message goes back.
+   */
+  beforeAccept?(request: Request): MaybePromise<void>;
+  /** Handles an accepted message to its very end, its reply included. The slot is given back when it settles. */
+  run(request: Request): MaybePromise<void>;
+}

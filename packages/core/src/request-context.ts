@@ -1,0 +1,62 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Deadline } from './deadline.js';
+
+/** The members of a context: request id, user, project, trace headers, …; any plain values. */
+export type ContextValues = Readonly<Record<string, unknown>>;
+
+/**
+ * What a request carries besides its arguments, and how much of its caller's patience is left. Endpoints get one as
+ * their first argument; {@link currentContext} finds it again anywhere below.
+ */
+export class RequestContext {
+  /** As sent by the caller. Keyed by names from the wire: an object without a prototype when it came from there. */
+  readonly values: ContextValues;
+  /** When the caller gives up; undefined when it waits for nothing (casts). */
+  readonly deadline: Deadline | undefined;
+  /** Calls made with this context are not bounded by the request being served either. */
+  readonly isDetached: boolean;
+
+  constructor(values: ContextValues = {}, deadline?: Deadline, isDetached = false) {
+    this.values = values;
+    this.deadline = deadline;
+    this.isDetached = isDetached;
+  }
+
+  /** The member `request_id`, if it is text. */
+  get requestId(): string | undefined {
+    const id = this.values['request_id'];
+    return typeof id === 'string' ? id : undefined;
+  }
+
+  /** Milliseconds until the caller gives up; Infinity when it never does. */
+  get remainingMs(): number {
+    return this.deadline ? this.deadline.remainingMs : Infinity;
+  }
+
+  /** A copy with some members replaced, under the same deadline. */
+  with(values: ContextValues): RequestContext {
+    const merged = Object.create(null) as Record<string, unknown>; // names may come from the wire
+    return new RequestContext(Object.assign(merged, this.values, values), this.deadline, this.isDetached);
+  }
+
+  /** The same members under no deadline: for work that goes on after the caller has left. */
+  detached(): RequestContext {
+    return new RequestContext(this.values, undefined, true);
+  }
+}
+
+const storage = new AsyncLocalStorage<RequestContext>();
+
+/** The context of the request being served here, if any. */
+export function currentContext(): RequestContext | undefined {
+  return storage.getStore();
+}
+
+/** Runs `work` with `context` as its {@link currentContext}; what it starts inherits it. */
+export function runWithContext<Args extends unknown[], T>(
+  context: RequestContext,
+  work: (...args: Args) => T,
+  ...args: Args
+): T {
+  return storage.run(context, work, ...args);
+}

@@ -1,0 +1,56 @@
+import { toPlainWithInstances } from './plain-copy.js';
+
+/** A request context as it travels: one member for each `_context_…` of the message. */
+export type SerializedContext = Readonly<Record<string, unknown>>;
+
+/**
+ * Turns what the application uses into what can travel, and back: arguments, results and payloads one by one, and the
+ * request context. What it gives is sent by the rules of `toPlain`, so it may leave to those whatever they know.
+ *
+ * Each method must give a value of its own or the very one that it was given, and not change that one. What it throws
+ * becomes the failure of the call.
+ */
+export interface Serializer {
+  /** @param context The context as the application uses it. */
+  serializeEntity(context: SerializedContext, entity: unknown): unknown;
+  /** @param context What {@link Serializer.deserializeContext} gave. */
+  deserializeEntity(context: SerializedContext, entity: unknown): unknown;
+  /** Must give an object: its members are those of the context on the wire. */
+  serializeContext(context: SerializedContext): SerializedContext;
+  deserializeContext(context: SerializedContext): SerializedContext;
+}
+
+/** Leaves everything as it is: the default. */
+export const noOpSerializer: Serializer = Object.freeze({
+  serializeEntity: (_context: SerializedContext, entity: unknown): unknown => entity,
+  deserializeEntity: (_context: SerializedContext, entity: unknown): unknown => entity,
+  serializeContext: (context: SerializedContext): SerializedContext => context,
+  deserializeContext: (context: SerializedContext): SerializedContext => context,
+});
+
+/** Instances within instances, as oslo.messaging's serializer of this name follows them. */
+const MAX_INSTANCES = 3;
+
+/**
+ * Sends instances of classes, which are refused otherwise: each becomes an object of its own enumerable attributes,
+ * methods left out, up to three within each other. A class with `toJSON()` still decides for itself. They do not come
+ * back as instances.
+ */
+export class JsonPayloadSerializer implements Serializer {
+  /** @throws SerializationError (`ERR_SERIALIZATION`) with the `path` of what cannot be sent. */
+  serializeEntity(_context: SerializedContext, entity: unknown): unknown {
+    return toPlainWithInstances(entity, MAX_INSTANCES);
+  }
+
+  deserializeEntity(_context: SerializedContext, entity: unknown): unknown {
+    return entity;
+  }
+
+  serializeContext(context: SerializedContext): SerializedContext {
+    return context;
+  }
+
+  deserializeContext(context: SerializedContext): SerializedContext {
+    return context;
+  }
+}

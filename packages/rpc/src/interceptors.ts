@@ -1,0 +1,75 @@
+import { MessagingError, type RequestContext, type Target } from '@ebbgate/core';
+import type { SendOptions } from './outgoing.js';
+
+/** One call or cast on its way out. */
+export interface ClientCall {
+  readonly kind: 'call' | 'cast';
+  /** Where it goes: for looking at. To send elsewhere an interceptor calls a prepared client and not `next`. */
+  readonly target: Target;
+  readonly method: string;
+  readonly args: Record<string, unknown>;
+  readonly context: RequestContext;
+  readonly options: SendOptions;
+}
+
+/** One request on its way in, before its endpoint is looked for. */
+export interface ServerRequest {
+  readonly method: string;
+  readonly args: Record<string, unknown>;
+  readonly context: RequestContext;
+  readonly namespace: string | null;
+  readonly version: string;
+  readonly topic: string;
+  readonly server: string;
+  /** Whether somebody waits for the result. */
+  readonly isCall: boolean;
+  /** The same when the message is delivered again; undefined when its sender gave none. */
+  readonly messageId: string | undefined;
+}
+
+/**
+ * Stands around every message of one side: may look at it, replace it, answer it by itself, or refuse it by throwing.
+ * It hands on by calling `next`, once at most, and returns what that gives or something else.
+ */
+export type Interceptor<Message> = (
+  message: Message,
+  next: (message: Message) => Promise<unknown>,
+) => Promise<unknown>;
+
+export type ClientInterceptor = Interceptor<ClientCall>;
+
+export type ServerInterceptor = Interceptor<ServerRequest>;
+
+/**
+ * One function out of a chain, the first interceptor outermost. Without interceptors it is `last` itself. Whatever an
+ * interceptor throws, the promise rejects with it.
+ *
+ * @throws (rejects with) MessagingError (`ERR_MESSAGING`) when an interceptor calls `next` a second time: a retry
+ * belongs around the client, where each try has a message of its own
+ */
+export function compose<Message>(
+  interceptors: readonly Interceptor<Message>[],
+  last: (message: Message) => Promise<unknown>,
+): (message: Message) => Promise<unknown> {
+  return interceptors.reduceRight<(message: Message) => Promise<unknown>>(
+    (next, each) => around(each, next),
+    last,
+  );
+}
+
+function around<Message>(
+  interceptor: Interceptor<Message>,
+  inner: (message: Message) => Promise<unknown>,
+): (message: Message) => Promise<unknown> {
+  return async (message) => {
+    let called = false;
+    return interceptor(message, async (handedOn) => {
+      if (called) {
+        const name = interceptor.name === '' ? 'An interceptor' : `The interceptor ${interceptor.name}`;
+        throw new MessagingError(`${name} called next() twice`, { outcome: 'unknown' });
+      }
+      called = true;
+      return inner(handedOn);
+    });
+  };
+}

@@ -1,0 +1,248 @@
+import {
+  type ContextValues,
+  InvalidTargetError,
+  type MaybePromise,
+  MessageServer,
+  type MessageServerOptions,
+  RequestContext,
+  runWithContext,
+  SerializationError,
+  type Serializer,
+  type ServerCounts,
+  type ServerState,
+  Target,
+  type TargetOptions,
+  type Transport,
+  type WaitOptions,
+  type WaitReport,
+  type WireMessage,
+} from '@ebbgate/core';
+import { type AccessPolicy, expose } from './access-policy.js';
+import { Answers, type Incoming } from './answers.js';
+import { CallMonitor } from './call-monitor.js';
+import { RpcDispatcher } from './dispatcher.js';
+import { readRequest, type RpcRequest } from './envelope.js';
+import { compose, type ServerInterceptor, type ServerRequest } from './interceptors.js';
+import type { RemoteErrorRegistry } from './remote-error-registry.js';
+import { observeCall, rpcDiagnostics } from './rpc-diagnostics.js';
+
+/** How an RPC server is made. All may be left out. */
+export interface RpcServerOptions extends MessageServerOptions {
+  /** Which methods may be called from outside; default: names without a leading underscore. */
+  readonly accessPolicy?: AccessPolicy;
+  readonly serializer?: Serializer;
+  /** Around every request, the first one outermost. */
+  readonly interceptors?: readonly ServerInterceptor[];
+  /** Runs before a request is accepted, for endpoints that write a journal first. When it fails the request goes back. */
+  readonly beforeAccept?: (request: ServerRequest) => MaybePromise<void>;
+  /** Answers `oslo_rpc_server_ping` with `"pong"`; default false. */
+  readonly ping?: boolean;
+  /** Sends stack traces to callers; default false: only the error's type and text. */
+  readonly trace?: boolean;
+  /** Errors of these types travel under the names registered for them; all others under those of their classes. */
+  readonly remoteErrors?: RemoteErrorRegistry;
+}
+
+/** Counts since the server was made. */
+export interface RpcServerCounts extends ServerCounts {
+  /** Requests that no endpoint took; they count as `run` too. */
+  readonly undispatchable: number;
+}
+
+const PING = 'oslo_rpc_server_ping';
+const pingEndpoint = Object.freeze({ [PING]: expose(() => 'pong') });
+
+/**
+ * Serves endpoints on a topic: {@link MessageServer} and {@link RpcDispatcher} together. Stopping breaks nothing that
+ * was taken: `stop()` ends intake, `wait()` resolves when all is answered.
+ */
+export class RpcServer {
+  readonly target: Target;
+  readonly #server: MessageServer<Incoming>;
+  readonly #dispatcher: RpcDispatcher;
+  readonly #answers: Answers;
+  readonly #serializer: Serializer | undefined;
+  readonly #chain: ((request: ServerRequest) => Promise<unknown>) | undefined;
+
+  /**
+   * @param target - needs a topic and a server; the exchange defaults to the transport's control exchange
+   * @param endpoints - objects whose methods take `(context, args)`; an attribute `target` gives namespace and version
+   * @throws InvalidTargetError (`ERR_INVALID_TARGET`), ConfigurationError (`ERR_CONFIGURATION`); TypeError for an
+   * endpoint whose reserved attributes have the wrong type
+   */
+  constructor(
+    transport: Transport,
+    target: Target | TargetOptions,
+    endpoints: readonly object[],
+    options: RpcServerOptions = {},
+  ) {
+    const { accessPolicy, serializer, interceptors, beforeAccept, ping, trace, remoteErrors, ...rest } =
+      options;
+    this.target = target instanceof Target ? target : new Target(target);
+    this.#serializer = serializer;
+    this.#answers = new Answers(transport, serializer, {
+      trace: trace === true,
+      ...(remoteErrors && { registry: remoteErrors }),
+    });
+    const bare = new RpcDispatcher(endpoints, accessPolicy);
+    this.#dispatcher =
+      ping && !bare.has(PING) ? new RpcDispatcher([...endpoints, pingEndpoint], accessPolicy) : bare;
+    if (interceptors?.length) this.#chain = compose(interceptors, async (request) => this.#invoke(request));
+    const handler = {
+      read: (message: WireMessage) => this.#read(message),
+      idOf: ({ request }: Incoming) => request.uniqueId,
+      run: (incoming: Incoming) => this.#run(incoming),
+      ...(beforeAccept && {
+        beforeAccept: ({ fault, seen }: Incoming) => (fault === undefined ? beforeAccept(seen) : undefined),
+      }),
+    };
+    this.#server = new MessageServer(transport, sourceOf(this.target, transport), handler, rest);
+  }
+
+  get state(): ServerState {
+    return this.#server.state;
+  }
+
+  /** Handlers that run. */
+  get running(): number {
+    return this.#server.running;
+  }
+
+  /** Fetched requests that wait for a slot. */
+  get waiting(): number {
+    return this.#server.waiting;
+  }
+
+  get counts(): RpcServerCounts {
+    return { ...this.#server.counts, undispatchable: this.#answers.undispatchable.count };
+  }
+
+  /** Resolves when requests can arrive. @throws ServerListenError (`ERR_SERVER_LISTEN`) */
+  start(): Promise<void> {
+    return this.#server.start();
+  }
+
+  /** Resolves when the broker sends this server nothing more; what was fetched before still runs. */
+  stop(): Promise<void> {
+    return this.#server.stop();
+  }
+
+  /**
+   * Resolves when every request taken has been handled and its reply is out.
+   * @throws ServerWaitTimeoutError (`ERR_WAIT_TIMEOUT`) at the time limit; the signal's reason when it aborts
+   */
+  async wait(options: WaitOptions = {}): Promise<WaitReport> {
+    const report = await this.#server.wait(options);
+    this.#answers.replies.abandon();
+    return report;
+  }
+
+  /** Resolves when no handler runs and no fetched request waits for a slot; a drain waits for it. */
+  whenIdle(): Promise<void> {
+    return this.#server.whenIdle();
+  }
+
+  #read(message: WireMessage): Incoming {
+    const request = readRequest(message);
+    const { topic, server } = this.#server.source;
+    let values: ContextValues = request.context;
+    let fault: unknown;
+    try {
+      if (this.#serializer) values = this.#serializer.deserializeContext(values);
+    } catch (error) {
+      fault = error ?? new SerializationError('The context cannot be read');
+    }
+    const seen: ServerRequest = {
+      method: request.method,
+      args: request.args,
+      context: new RequestContext(values, message.deadline),
+      namespace: request.namespace,
+      version: request.version ?? '1.0',
+      topic,
+      server,
+      isCall: request.msgId !== undefined,
+      messageId: request.uniqueId,
+    };
+    return { request, seen, fault };
+  }
+
+  #run(incoming: Incoming): MaybePromise<void> {
+    if (incoming.fault !== undefined) return this.#answers.failure(incoming, incoming.fault);
+    const monitor = this.#monitor(incoming.request);
+    let outcome: unknown;
+    try {
+      outcome = rpcDiagnostics.server.hasSubscribers
+        ? this.#observed(incoming.seen)
+        : this.#enter(incoming.seen);
+      if (isThenable(outcome)) {
+        return Promise.resolve(outcome).then(
+          (result) => this.#answer(incoming, monitor, result),
+          (error: unknown) => this.#fail(incoming, monitor, error),
+        );
+      }
+    } catch (error) {
+      return this.#fail(incoming, monitor, error);
+    }
+    return this.#answer(incoming, monitor, outcome);
+  }
+
+  #answer(incoming: Incoming, monitor: CallMonitor | undefined, result: unknown): MaybePromise<void> {
+    monitor?.end();
+    return this.#answers.result(incoming, result);
+  }
+
+  #fail(incoming: Incoming, monitor: CallMonitor | undefined, error: unknown): MaybePromise<void> {
+    monitor?.end();
+    return this.#answers.failure(incoming, error);
+  }
+
+  #observed(seen: ServerRequest): Promise<unknown> {
+    const { method, context, isCall } = seen;
+    const call = { kind: isCall ? 'call' : 'cast', method, context, target: this.target } as const;
+    return observeCall(call, () => this.#enter(seen), rpcDiagnostics.server);
+  }
+
+  #enter(seen: ServerRequest): unknown {
+    return this.#chain ? this.#chain(seen) : this.#invoke(seen);
+  }
+
+  /** The end of the chain of interceptors: finds the method and calls it in its context. */
+  #invoke(seen: ServerRequest): unknown {
+    const method = this.#dispatcher.find(seen);
+    const { context } = seen;
+    const args = this.#serializer ? deserialized(seen.args, context, this.#serializer) : seen.args;
+    return runWithContext(context, method, context, args);
+  }
+
+  #monitor({ monitorMs, msgId, replyTo }: RpcRequest): CallMonitor | undefined {
+    if (monitorMs === undefined || msgId === undefined || replyTo === undefined) return undefined;
+    return new CallMonitor(monitorMs, () => this.#answers.replies.beat(replyTo, msgId) ?? undefined);
+  }
+}
+
+function sourceOf(target: Target, transport: Transport): { exchange: string; topic: string; server: string } {
+  const { exchange = transport.controlExchange, topic, server } = target;
+  if (topic === undefined || topic === '' || server === undefined || server === '') {
+    throw new InvalidTargetError("A server's target must have topic and server names specified", target);
+  }
+  return Object.freeze({ exchange, topic, server });
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    value instanceof Promise ||
+    (typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function')
+  );
+}
+
+function deserialized(
+  args: Record<string, unknown>,
+  context: RequestContext,
+  serializer: Serializer,
+): Record<string, unknown> {
+  const entries = Object.entries(args).map(([name, value]) => [
+    name,
+    serializer.deserializeEntity(context.values, value),
+  ]);
+  return Object.fromEntries(entries) as Record<string, unknown>; // own members, whatever their names
+}

@@ -1,0 +1,122 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from '@ebbgate/core';
+import { describeError } from './describe-error.js';
+import type { ServiceHealth } from './snapshot.js';
+
+/** Where the health endpoints listen. */
+export interface HealthOptions {
+  /** 0 for any free one; see `Service.healthAddress`. */
+  readonly port: number;
+  /** Default `127.0.0.1`: the answers name tasks, so they are not for everybody. */
+  readonly host?: string;
+}
+
+/** Where they do listen. */
+export interface HealthAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** At most so many tasks are listed in an answer; `taskCount` has the number. */
+const SHOWN_TASKS = 100;
+
+/**
+ * `GET /livez` answers 200 while the process lives; `GET /readyz` answers 200 while the service takes new requests, and
+ * 503 from the moment a drain begins. Both bodies are JSON and tell the state, the step and the tasks. A listener of its
+ * own, closed after everything else.
+ */
+export class HealthServer {
+  readonly #options: HealthOptions;
+  readonly #health: () => ServiceHealth;
+  readonly #logger: Logger;
+  #server: Server | undefined;
+  #opened: Promise<void> = Promise.resolve();
+
+  constructor(options: HealthOptions, health: () => ServiceHealth, logger: Logger) {
+    this.#options = options;
+    this.#health = health;
+    this.#logger = logger;
+  }
+
+  /** Undefined while it does not listen. */
+  get address(): HealthAddress | undefined {
+    if (this.#server?.listening !== true) return undefined;
+    const { address, port } = this.#server.address() as AddressInfo; // it listens on TCP
+    return { host: address, port };
+  }
+
+  /** Resolves when it listens; rejects when it cannot. */
+  open(): Promise<void> {
+    this.#opened = this.#open();
+    return this.#opened;
+  }
+
+  async #open(): Promise<void> {
+    const server = createServer(
+      { keepAliveTimeout: 5_000, requestTimeout: 5_000, headersTimeout: 5_000, maxHeaderSize: 8_192 },
+      (request, response) => {
+        this.#answer(request, response);
+      },
+    );
+    server.on('clientError', (_error, socket) => {
+      // What is no HTTP gets a short answer and no log line: anybody who can connect could fill the log.
+      if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
+      else socket.destroy();
+    });
+    this.#server = server;
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ port: this.#options.port, host: this.#options.host ?? '127.0.0.1' }, () => {
+        server.off('error', reject);
+        resolve();
+      });
+    });
+    server.on('error', (error) => {
+      this.#logger.warn({ error: describeError(error) }, 'The health listener reports an error');
+    });
+  }
+
+  /** Resolves when no connection and no socket is left; idle and slow clients do not hold it. */
+  async close(): Promise<void> {
+    await this.#opened.catch(() => undefined); // whoever called open() has been told
+    const server = this.#server;
+    this.#server = undefined;
+    if (server?.listening !== true) return;
+    await new Promise<void>((resolve) => {
+      server.close(() => {
+        resolve();
+      });
+      server.closeAllConnections();
+    });
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse): void {
+    request.resume(); // bodies mean nothing here
+    const path = request.url?.split('?', 1)[0];
+    if (path !== '/livez' && path !== '/readyz') {
+      reply(request, response, 404, { error: 'There are /livez and /readyz.' });
+      return;
+    }
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.setHeader('Allow', 'GET, HEAD');
+      reply(request, response, 405, { error: 'Only GET and HEAD.' });
+      return;
+    }
+    const { ready, live, snapshot } = this.#health();
+    const { tasks, ...rest } = snapshot;
+    const body = { ...rest, taskCount: tasks.length, tasks: tasks.slice(0, SHOWN_TASKS) };
+    reply(request, response, (path === '/livez' ? live : ready) ? 200 : 503, body);
+  }
+}
+
+function reply(request: IncomingMessage, response: ServerResponse, status: number, body: object): void {
+  const text = `${JSON.stringify(body)}\n`;
+  response.writeHead(status, {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(text),
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+  });
+  response.end(request.method === 'HEAD' ? undefined : text);
+}

@@ -1,0 +1,204 @@
+import { type Logger, type MaybePromise, silentLogger } from '@ebbgate/core';
+import { describeError } from './describe-error.js';
+import { exitCodeOf, exitCodes } from './exit-codes.js';
+import type { Service } from './service.js';
+
+/** The signals that a launcher understands. */
+export type LaunchSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP';
+
+/** Makes the service while the signals are heard already; the signal aborts when there is no need for it any more. */
+export type ServiceFactory = (signal: AbortSignal) => MaybePromise<Service>;
+
+/** How a service is run as a program. */
+export interface LaunchOptions {
+  /** Which signals of the process are handled; default all three, none with `[]`. */
+  readonly signals?: readonly LaunchSignal[];
+  /** Reads the configuration again, at SIGHUP while the service runs. What it throws is logged. */
+  readonly onReload?: () => MaybePromise<void>;
+  /** Ends the program; default: once what was printed is out, `process.exit`. */
+  readonly exit?: (code: number) => MaybePromise<void>;
+  readonly logger?: Logger;
+}
+
+/** A service that runs as a program. */
+export interface Launched {
+  /** Does what the signal handlers do: the same path, without a signal. */
+  terminate(signal: LaunchSignal): void;
+  /** Resolves with the exit code when the service has ended. */
+  readonly done: Promise<number>;
+}
+
+const ALL_SIGNALS: readonly LaunchSignal[] = ['SIGTERM', 'SIGINT', 'SIGHUP'];
+/** A reader that does not read must not keep the process from ending. */
+const FLUSH_MS = 1_000;
+/** A factory that was told to stop gets so long. */
+const FACTORY_MS = 10_000;
+const FOREVER_MS = 2_147_483_647;
+
+/**
+ * Starts a service and sees to its end: SIGTERM and the first SIGINT drain it, at any moment from here on; a further
+ * SIGTERM changes nothing; a SIGINT during a drain ends the process at once; SIGHUP reads the configuration again, and
+ * does nothing in a drain. The exit code tells what came of it: see {@link exitCodes}. Keeps the process alive
+ * meanwhile. Unhandled rejections and exceptions are left to Node.
+ *
+ * @example
+ * launch(service, { logger, onReload: () => config.reload() });
+ */
+export function launch(service: Service | ServiceFactory, options: LaunchOptions = {}): Launched {
+  return new Launcher(service, options);
+}
+
+class Launcher implements Launched {
+  readonly done: Promise<number>;
+  readonly #options: LaunchOptions;
+  readonly #logger: Logger;
+  readonly #handlers: ReadonlyMap<LaunchSignal, () => void>;
+  readonly #keepAlive: NodeJS.Timeout;
+  readonly #building = new AbortController();
+  #settle: (code: number) => void = () => undefined;
+  #service: Service | undefined;
+  /** The signal that asked for the drain. */
+  #asked: LaunchSignal | undefined;
+  #ended = false;
+  #reloads: Promise<void> = Promise.resolve();
+
+  constructor(service: Service | ServiceFactory, options: LaunchOptions) {
+    this.#options = options;
+    this.#logger = options.logger ?? silentLogger;
+    this.#keepAlive = setInterval(() => undefined, FOREVER_MS);
+    this.done = new Promise((resolve) => {
+      this.#settle = resolve;
+    });
+    const handler = (signal: LaunchSignal) => [signal, (): void => this.terminate(signal)] as const;
+    this.#handlers = new Map((options.signals ?? ALL_SIGNALS).map(handler));
+    for (const [signal, handle] of this.#handlers) process.on(signal, handle);
+    void this.#run(service);
+  }
+
+  terminate(signal: LaunchSignal): void {
+    if (this.#ended) return;
+    if (signal === 'SIGHUP') this.#reload();
+    else if (!this.#isEnding) this.#end(signal);
+    else if (signal === 'SIGINT') this.#endAtOnce();
+    else this.#logger.info({ signal }, 'The drain is under way already');
+  }
+
+  /** Something has asked for the end: a signal, or a drain by other means. */
+  get #isEnding(): boolean {
+    const state = this.#service?.state;
+    return this.#asked !== undefined || state === 'draining' || state === 'exited';
+  }
+
+  #end(signal: LaunchSignal): void {
+    this.#asked = signal;
+    this.#building.abort();
+    void this.#service?.drain(signal);
+  }
+
+  #endAtOnce(): void {
+    const left = this.#service?.registry.snapshot() ?? [];
+    this.#logger.warn(
+      { signal: 'SIGINT', left: left.length, tasks: left },
+      'SIGINT during the drain: ending at once',
+    );
+    void this.#exit(exitCodes.interrupted, false);
+  }
+
+  #reload(): void {
+    const { onReload } = this.#options;
+    if (this.#isEnding || !onReload) {
+      this.#logger.info(
+        { signal: 'SIGHUP' },
+        this.#isEnding ? 'No reload while draining' : 'There is nothing to reload',
+      );
+      return;
+    }
+    this.#reloads = this.#reloads
+      .then(async () => {
+        if (this.#isEnding) return;
+        await onReload();
+        this.#logger.info({ signal: 'SIGHUP' }, 'The configuration has been read again');
+      })
+      .catch((error: unknown) => {
+        this.#logger.error(
+          { error: describeError(error) },
+          'The configuration could not be read again; the old one stays',
+        );
+      });
+  }
+
+  async #run(service: Service | ServiceFactory): Promise<void> {
+    const code = typeof service === 'function' ? await this.#build(service) : await this.#serve(service);
+    await this.#exit(code, true);
+  }
+
+  async #build(factory: ServiceFactory): Promise<number> {
+    const built = (async () => factory(this.#building.signal))();
+    built.catch(() => undefined); // heard below, or too late
+    try {
+      const service = await Promise.race([built, this.#tooLong()]);
+      return service ? await this.#serve(service) : exitCodes.timedOut;
+    } catch (error) {
+      if (this.#isEnding) return exitCodes.clean; // it was told to stop, and nothing had begun
+      this.#logger.error({ error: describeError(error) }, 'The service could not be made');
+      return exitCodes.startFailed;
+    }
+  }
+
+  /** Resolves some time after a signal has asked for the end, if there is no service until then. */
+  #tooLong(): Promise<undefined> {
+    return new Promise((resolve) => {
+      this.#building.signal.addEventListener('abort', () => {
+        if (this.#service) return;
+        setTimeout(() => {
+          resolve(undefined);
+        }, FACTORY_MS).unref();
+      });
+    });
+  }
+
+  /** From here to the end; a start that fails drains too, and says so in the report. */
+  async #serve(service: Service): Promise<number> {
+    this.#service = service;
+    if (this.#asked) void service.drain(this.#asked);
+    else service.start().catch(() => undefined); // logged by the service, and told by the report
+    return exitCodeOf(await service.exited);
+  }
+
+  async #exit(code: number, whenPrinted: boolean): Promise<void> {
+    if (this.#ended) return;
+    this.#ended = true;
+    const { exit } = this.#options;
+    try {
+      if (exit) {
+        await exit(code);
+      } else {
+        // The handlers stay until here: a supervisor that repeats its signal must not kill what is about to end.
+        if (whenPrinted)
+          await Promise.race([printed(), new Promise((resolve) => setTimeout(resolve, FLUSH_MS))]);
+        process.exit(code);
+      }
+    } catch (error) {
+      this.#logger.error({ error: describeError(error) }, 'The exit hook failed');
+      process.exitCode = code;
+    } finally {
+      clearInterval(this.#keepAlive);
+      for (const [signal, handle] of this.#handlers) process.off(signal, handle);
+      this.#settle(code);
+    }
+  }
+}
+
+/** Resolves when everything printed so far has been handed to the system, or cannot be. */
+async function printed(): Promise<void> {
+  const flush = (stream: NodeJS.WriteStream): Promise<void> =>
+    new Promise((resolve) => {
+      if (stream.destroyed || stream.writableEnded) resolve();
+      else {
+        stream.write('', () => {
+          resolve();
+        });
+      }
+    });
+  await Promise.all([flush(process.stdout), flush(process.stderr)]);
+}

@@ -1,0 +1,293 @@
+import {
+  ConfigurationError,
+  type Logger,
+  type MaybePromise,
+  silentLogger,
+  type TypedEvents,
+  within,
+} from '@ebbgate/core';
+import { DrainingError } from '@ebbgate/rpc';
+import { checkBudgets, type DrainBudgets } from './budgets.js';
+import { describeError } from './describe-error.js';
+import type { DrainReport, StepEvent } from './drain-report.js';
+import { DrainSequence, type DrainingServer } from './drain-sequence.js';
+import type { DrainableServer } from './drainable-server.js';
+import { type HealthAddress, type HealthOptions, HealthServer } from './health.js';
+import type { DrainJournal, Manager } from './manager.js';
+import { PeriodicRunner } from './periodic.js';
+import { type ServiceEvents, ServiceEventSource } from './service-events.js';
+import type { ServiceHealth, ServiceSnapshot, ServiceState } from './snapshot.js';
+import { StateReporter } from './state-reporter.js';
+import { TaskRegistry } from './task-registry.js';
+
+/** What a service is made of. */
+export interface ServiceOptions {
+  /** What it is: `compute`, `conductor`, … */
+  readonly name: string;
+  /** Where it is: the server name in its targets. */
+  readonly host: string;
+  readonly manager?: Manager;
+  /** Takes new requests; the first to stop. */
+  readonly newRequestServer: DrainableServer;
+  /** Takes what belongs to operations under way; serves until the tasks have ended. On the same endpoints. */
+  readonly opsServer?: DrainableServer;
+  /** What runs. Share it with `taskInterceptor`, which records the servers' requests in it. */
+  readonly registry?: TaskRegistry;
+  readonly budgets?: Partial<DrainBudgets>;
+  /** From one state report to the next; default 10000. */
+  readonly reportIntervalMs?: number;
+  /** Opens the health endpoints. */
+  readonly health?: HealthOptions;
+  readonly journal?: DrainJournal;
+  /** The very last step, after the last report: closes transports and the like. */
+  readonly onExit?: (report: DrainReport) => MaybePromise<void>;
+  readonly logger?: Logger;
+}
+
+/** How a drain is to end. */
+export interface DrainOptions {
+  /**
+   * What is left of an overall limit that several services of one process share; the sooner of it and the service's own
+   * counts.
+   */
+  readonly withinMs?: number;
+}
+
+/**
+ * A program's servers and what stands behind them, as one thing that starts, serves, and drains before it ends: first
+ * the new-request server stops, then the tasks end while the ops server still serves what belongs to them, then that
+ * stops too, then `cleanupHost`, then the last replies and acknowledgements go out. Used once: after a drain it does not
+ * start again.
+ *
+ * Knows no process: signals and exit codes are the business of {@link launch}.
+ *
+ * @throws ConfigurationError (`ERR_CONFIGURATION`) when the budgets do not fit, or another option is wrong
+ */
+export class Service {
+  readonly name: string;
+  readonly host: string;
+  readonly registry: TaskRegistry;
+  readonly budgets: DrainBudgets;
+  readonly events: TypedEvents<ServiceEvents>;
+  /** Resolves, and never rejects, when the service has drained: also after a start that failed. */
+  readonly exited: Promise<DrainReport>;
+  readonly #options: ServiceOptions;
+  readonly #manager: Manager;
+  readonly #logger: Logger;
+  readonly #periodic: PeriodicRunner;
+  readonly #reporter: StateReporter | undefined;
+  readonly #health: HealthServer | undefined;
+  readonly #startAbort = new AbortController();
+  readonly #listening = new Set<DrainableServer>();
+  readonly #settleExited: (report: DrainReport) => void;
+  #state: ServiceState = 'idle';
+  #started: Promise<void> | undefined;
+  #initHost: Promise<unknown> | undefined;
+  #drain: { readonly reason: string; sequence: DrainSequence | undefined } | undefined;
+
+  constructor(options: ServiceOptions) {
+    const { logger = silentLogger, manager = {}, registry = new TaskRegistry({ logger }) } = options;
+    this.name = checkText('name', options.name);
+    this.host = checkText('host', options.host);
+    this.budgets = checkBudgets(options.budgets);
+    this.registry = registry;
+    this.events = new ServiceEventSource(registry, (error, event) => {
+      logger.error({ event, error: describeError(error) }, 'A listener to the service failed');
+    });
+    let settle: (report: DrainReport) => void = () => undefined;
+    this.exited = new Promise((resolve) => {
+      settle = resolve;
+    });
+    this.#settleExited = settle;
+    this.#options = options;
+    this.#manager = manager;
+    this.#logger = logger;
+    this.#periodic = new PeriodicRunner(manager.periodic ?? [], registry, logger);
+    this.#reporter = this.#makeReporter(checkInterval(options.reportIntervalMs ?? 10_000));
+    this.#health = options.health && new HealthServer(options.health, () => this.health(), logger);
+  }
+
+  get state(): ServiceState {
+    return this.#state;
+  }
+
+  /** Where the health endpoints listen; undefined while they do not. */
+  get healthAddress(): HealthAddress | undefined {
+    return this.#health?.address;
+  }
+
+  /** How the service does right now: what a CLI, the health endpoints and the state report show. */
+  snapshot(): ServiceSnapshot {
+    const sequence = this.#drain?.sequence;
+    const leftMs = sequence?.leftMs ?? Infinity;
+    return {
+      service: this.name,
+      host: this.host,
+      state: this.#state,
+      ready: this.#state === 'running',
+      step: sequence?.step ?? null,
+      reason: this.#drain?.reason ?? null,
+      drainingForMs: sequence ? Math.round(sequence.elapsedMs) : null,
+      budgetLeftMs: Number.isFinite(leftMs) ? Math.round(leftMs) : null,
+      tasks: this.registry.snapshot(),
+    };
+  }
+
+  health(): ServiceHealth {
+    const snapshot = this.snapshot();
+    return { live: this.#state !== 'exited', ready: snapshot.ready, snapshot };
+  }
+
+  /**
+   * Resolves when both servers listen and the first state report is out. The ops server is up first: what begins on the
+   * new-request server may need it.
+   *
+   * @throws what failed, after everything that was opened has been closed again; DrainingError (`ERR_DRAINING`) when a
+   * drain came first. Neither can be repeated
+   */
+  start(): Promise<void> {
+    this.#started ??= this.#start();
+    return this.#started;
+  }
+
+  /**
+   * Drains, from whatever state, and resolves with what came of it: within `gracefulShutdownTimeoutMs`, and never
+   * rejecting. The service is no longer ready when this returns its promise, which all callers share; the reason and the
+   * options of the first count.
+   */
+  drain(reason: string, options: DrainOptions = {}): Promise<DrainReport> {
+    this.#beginDrain(reason, options, false);
+    return this.exited;
+  }
+
+  async #start(): Promise<void> {
+    try {
+      this.#startAbort.signal.throwIfAborted();
+      this.#move('starting');
+      await this.#open(this.#startAbort.signal);
+    } catch (error) {
+      if (this.#drain === undefined) {
+        this.#logger.error({ error: describeError(error) }, `Service ${this.name} could not start`);
+        this.#beginDrain('the start failed', {}, true);
+        await this.exited;
+      }
+      throw error;
+    }
+  }
+
+  async #open(signal: AbortSignal): Promise<void> {
+    const { newRequestServer, opsServer } = this.#options;
+    const untilDrain = async (step: () => Promise<unknown> | undefined): Promise<void> => {
+      signal.throwIfAborted(); // nothing begins once the drain has
+      await within(Promise.resolve(step()), { signal }, () => new Error('no time limit was set'));
+    };
+    await untilDrain(() => this.#health?.open());
+    await untilDrain(() => (this.#initHost = (async () => this.#manager.initHost?.(signal))()));
+    for (const server of opsServer ? [opsServer, newRequestServer] : [newRequestServer]) {
+      await untilDrain(() => server.start().then(() => this.#listening.add(server)));
+    }
+    await untilDrain(() => this.#reporter?.first(signal));
+    signal.throwIfAborted();
+    this.#move('running');
+    this.#periodic.start();
+  }
+
+  #beginDrain(reason: string, options: DrainOptions, startFailed: boolean): void {
+    if (this.#drain) return;
+    const drain: { readonly reason: string; sequence: DrainSequence | undefined } = {
+      reason,
+      sequence: undefined,
+    };
+    this.#drain = drain;
+    const startUp = this.#state === 'starting' && !startFailed ? this.#initHost : undefined;
+    this.#logger.info({ reason, state: this.#state }, `Service ${this.name} drains: ${reason}`);
+    this.#periodic.stop();
+    drain.sequence = this.#sequence(reason, options.withinMs ?? Infinity, startUp, startFailed);
+    this.#move('draining');
+    this.#startAbort.abort(new DrainingError(`Service ${this.name} drains: ${reason}`));
+    this.#reporter?.poke();
+    void this.#run(drain.sequence);
+  }
+
+  #sequence(
+    reason: string,
+    withinMs: number,
+    startUp: Promise<unknown> | undefined,
+    startFailed: boolean,
+  ): DrainSequence {
+    const { newRequestServer, opsServer, journal, onExit } = this.#options;
+    const part = (name: DrainingServer['name'], server: DrainableServer): DrainingServer => ({
+      name,
+      server,
+      listening: this.#listening.has(server),
+    });
+    const reporter = this.#reporter;
+    return new DrainSequence({
+      reason,
+      budgets: this.budgets,
+      withinMs,
+      registry: this.registry,
+      newRequest: part('new-request', newRequestServer),
+      ops: opsServer && part('ops', opsServer),
+      startUp,
+      startFailed,
+      cleanupHost: (signal) => this.#manager.cleanupHost?.(signal),
+      journal,
+      lastReport: reporter && ((limitMs) => reporter.last(limitMs)),
+      onExit,
+      logger: this.#logger,
+      onStep: (event) => {
+        this.#onStep(event);
+      },
+    });
+  }
+
+  async #run(sequence: DrainSequence): Promise<void> {
+    const report = await sequence.run();
+    await this.#health?.close(); // last of all: until here it tells that the service is not ready
+    this.#move('exited');
+    const { outcome, unfinished, problems, durationMs } = report;
+    const fields = { outcome, durationMs, problems, unfinished };
+    if (outcome === 'clean') this.#logger.info(fields, `Service ${this.name} has drained`);
+    else this.#logger.error(fields, `Service ${this.name} has drained, but not cleanly: ${outcome}`);
+    this.events.emit('exited', report);
+    this.#settleExited(report);
+  }
+
+  #onStep(event: StepEvent): void {
+    if (event.phase === 'started') this.#logger.info(event, `Drain: ${event.name} …`);
+    else if (event.outcome === 'done') this.#logger.info(event, `Drain: ${event.name} done`);
+    else this.#logger.warn(event, `Drain: ${event.name} ${event.outcome}`);
+    this.events.emit('step', event);
+  }
+
+  /** The only place that changes the state; the moves are those of {@link ServiceState}. */
+  #move(state: ServiceState): void {
+    const previous = this.#state;
+    this.#state = state;
+    this.events.emit('state', { previous, state });
+  }
+
+  #makeReporter(intervalMs: number): StateReporter | undefined {
+    const manager = this.#manager;
+    if (!manager.reportState) return undefined;
+    return new StateReporter({
+      send: (state, signal) => manager.reportState?.(state, signal),
+      snapshot: () => this.snapshot(),
+      intervalMs,
+      logger: this.#logger,
+    });
+  }
+}
+
+function checkText(name: string, value: string): string {
+  if (typeof value === 'string' && value !== '') return value;
+  throw new ConfigurationError(`${name} of a service must be a text that is not empty`);
+}
+
+function checkInterval(value: number): number {
+  if (value >= 1 && value <= 2_147_483_647) return value;
+  throw new ConfigurationError(
+    `reportIntervalMs must be a number of milliseconds from 1 to 2147483647, not ${String(value)}`,
+  );
+}

@@ -1,0 +1,60 @@
+import type { ServerInterceptor, ServerRequest } from '@ebbgate/rpc';
+import type { TaskRegistry } from './task-registry.js';
+
+/** Which requests are recorded, and as what. */
+export interface TaskInterceptorOptions {
+  /**
+   * True for methods that are not recorded (GS-99): those that only look, and those that hand their work to a task
+   * which they open themselves, so that it is not counted twice. By method name, whatever the version or namespace.
+   */
+  readonly skip?: (method: string) => boolean;
+  /** What a request is about; default: its argument `instance` (text, or an object with a `uuid`). */
+  readonly subject?: (request: ServerRequest) => string | null | undefined;
+}
+
+/**
+ * Records every request as a task while its handler runs (GS-95). One registry may serve several servers; a request
+ * that meets the interceptor twice is recorded once.
+ *
+ * @param registry - of the service that the server belongs to
+ */
+export function taskInterceptor(
+  registry: TaskRegistry,
+  options: TaskInterceptorOptions = {},
+): ServerInterceptor {
+  const { skip = () => false, subject = instanceOf } = options;
+  const recorded = new WeakSet<object>();
+  return async function recordTask(request, next) {
+    if (recorded.has(request.context) || skip(request.method)) return next(request);
+    recorded.add(request.context);
+    const record = {
+      name: request.method,
+      kind: 'handler',
+      requestId: request.context.requestId ?? null,
+      instance: orNull(() => subject(request)),
+    } as const;
+    return registry.track(record, () => next(request));
+  };
+}
+
+/** To find out what a request is about must never keep it from being served. */
+function orNull(find: () => string | null | undefined): string | null {
+  try {
+    return find() ?? null;
+  } catch {
+    return null;
+  }
+}
+
+function instanceOf({ args }: ServerRequest): string | null {
+  const instance = own(args, 'instance') ?? own(args, 'instance_uuid');
+  if (typeof instance === 'string') return instance;
+  const uuid = own(instance, 'uuid');
+  return typeof uuid === 'string' ? uuid : null;
+}
+
+/** Arguments are data from the wire: only what is their own is looked at. */
+function own(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null) return undefined;
+  return Object.getOwnPropertyDescriptor(value, name)?.value;
+}

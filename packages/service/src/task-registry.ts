@@ -1,0 +1,219 @@
+import { currentContext, type Logger, silentLogger, TypedEvents } from '@ebbgate/core';
+import { describeError } from './describe-error.js';
+
+/** `handler`: one request being served. `background`: work that goes on without one. `operation`: spans several requests. */
+export type TaskKind = 'handler' | 'background' | 'operation';
+
+/** What is known of a task when it begins. */
+export interface TaskRecord {
+  /** What it does: a method's or an operation's name. */
+  readonly name: string;
+  /** Default `background`. */
+  readonly kind?: TaskKind;
+  /** Default: that of the request being served here, if any. */
+  readonly requestId?: string | null;
+  /** What it is about, by id; nothing when it is about nothing in particular. */
+  readonly instance?: string | null;
+  /** How far it is, from 0 to 1, if it can tell. Asked whenever somebody looks. */
+  readonly progress?: () => number | undefined;
+}
+
+/** A task at one moment. Plain data, ready for JSON. */
+export interface TaskSnapshot {
+  readonly id: number;
+  readonly name: string;
+  readonly kind: TaskKind;
+  readonly subject: string | null;
+  readonly requestId: string | null;
+  readonly ageMs: number;
+  readonly progress: number | null;
+}
+
+/** Ends a task. */
+export interface TaskHandle {
+  readonly id: number;
+  /** The task is over: failed when an error is given, else completed. Only the first call counts. */
+  end(error?: unknown): void;
+}
+
+/** What a registry tells. */
+export interface TaskEvents {
+  readonly opened: TaskSnapshot;
+  readonly ended: {
+    readonly task: TaskSnapshot;
+    readonly failed: boolean;
+    readonly error: unknown;
+    readonly left: number;
+  };
+}
+
+/** Since the registry was made. */
+export interface TaskCounts {
+  readonly opened: number;
+  readonly completed: number;
+  readonly failed: number;
+}
+
+/** How a registry is made. */
+export interface TaskRegistryOptions {
+  /** Hears of listeners that throw, and of nothing else. */
+  readonly logger?: Logger;
+  /** A monotonic clock, in milliseconds. */
+  readonly clock?: () => number;
+}
+
+interface Entry {
+  readonly id: number;
+  readonly record: TaskRecord;
+  readonly requestId: string | null;
+  readonly startedMs: number;
+  /** The key under which it was opened as an operation. */
+  readonly key: string | undefined;
+}
+
+/** An id or a name comes from the wire: what is shown of it is bounded. */
+const SHOWN = 200;
+
+/**
+ * Everything that runs in a service, from its first moment to its end: what a drain waits for, and what is shown and
+ * written down meanwhile (COMP-02). Says nothing while nobody listens.
+ */
+export class TaskRegistry {
+  readonly events: TypedEvents<TaskEvents>;
+  readonly #clock: () => number;
+  readonly #tasks = new Map<number, Entry>();
+  readonly #operations = new Map<string, Set<Entry>>();
+  #opened = 0;
+  #completed = 0;
+  #failed = 0;
+  #idle: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
+
+  constructor(options: TaskRegistryOptions = {}) {
+    const { logger = silentLogger } = options;
+    this.#clock = options.clock ?? (() => performance.now());
+    this.events = new TypedEvents<TaskEvents>((error, event) => {
+      logger.error({ event, error: describeError(error) }, 'A listener to the task registry failed');
+    });
+  }
+
+  /** Tasks that run. */
+  get size(): number {
+    return this.#tasks.size;
+  }
+
+  get counts(): TaskCounts {
+    return { opened: this.#opened, completed: this.#completed, failed: this.#failed };
+  }
+
+  /** Records a task that begins now. Whoever opens it sees to it that it ends. */
+  open(record: TaskRecord): TaskHandle {
+    return this.#open(record, undefined);
+  }
+
+  /** Runs `work` as a task: it ends with its promise, whichever way that settles (GS-98). Passes the outcome on. */
+  async track<T>(record: string | TaskRecord, work: () => T | Promise<T>): Promise<T> {
+    const handle = this.open(typeof record === 'string' ? { name: record } : record);
+    try {
+      const result = await work();
+      handle.end();
+      return result;
+    } catch (error) {
+      handle.end(error ?? new Error('rejected without a reason'));
+      throw error;
+    }
+  }
+
+  /**
+   * Opens a task that another request will close by `key`. When the key is open already (the first request came twice)
+   * both stay, each with its own handle; none takes the other's place.
+   */
+  openOperation(key: string, record: TaskRecord): TaskHandle {
+    return this.#open({ kind: 'operation', ...record }, key);
+  }
+
+  /**
+   * The operation is over: ends all that is open under `key`, however often it was opened, as failed when an error is
+   * given. False when nothing was.
+   */
+  closeOperation(key: string, error?: unknown): boolean {
+    const open = [...(this.#operations.get(key) ?? [])];
+    for (const entry of open) this.#end(entry, error);
+    return open.length > 0;
+  }
+
+  /** What runs, the oldest first. */
+  snapshot(): TaskSnapshot[] {
+    return [...this.#tasks.values()].map((entry) => this.#show(entry));
+  }
+
+  /** Resolves at the moment when nothing runs; at once when that is now. */
+  whenIdle(): Promise<void> {
+    if (this.#tasks.size === 0) return Promise.resolve();
+    if (!this.#idle) {
+      let resolve: () => void = () => undefined;
+      const promise = new Promise<void>((done) => {
+        resolve = done;
+      });
+      this.#idle = { promise, resolve };
+    }
+    return this.#idle.promise;
+  }
+
+  #open(record: TaskRecord, key: string | undefined): TaskHandle {
+    this.#opened += 1;
+    const requestId = record.requestId ?? currentContext()?.requestId ?? null;
+    const entry: Entry = { id: this.#opened, record, requestId, startedMs: this.#clock(), key };
+    this.#tasks.set(entry.id, entry);
+    if (key !== undefined) {
+      const siblings = this.#operations.get(key);
+      if (siblings) siblings.add(entry);
+      else this.#operations.set(key, new Set([entry]));
+    }
+    if (this.events.has('opened')) this.events.emit('opened', this.#show(entry));
+    return {
+      id: entry.id,
+      end: (error?: unknown) => {
+        this.#end(entry, error);
+      },
+    };
+  }
+
+  #end(entry: Entry, error: unknown): void {
+    if (!this.#tasks.delete(entry.id)) return;
+    if (entry.key !== undefined) {
+      const siblings = this.#operations.get(entry.key);
+      siblings?.delete(entry);
+      if (siblings?.size === 0) this.#operations.delete(entry.key);
+    }
+    const failed = error !== undefined;
+    if (failed) this.#failed += 1;
+    else this.#completed += 1;
+    if (this.events.has('ended')) {
+      this.events.emit('ended', { task: this.#show(entry), failed, error, left: this.#tasks.size });
+    }
+    if (this.#tasks.size > 0 || !this.#idle) return;
+    this.#idle.resolve();
+    this.#idle = undefined;
+  }
+
+  #show({ id, record, requestId, startedMs }: Entry): TaskSnapshot {
+    return {
+      id,
+      name: record.name.slice(0, SHOWN),
+      kind: record.kind ?? 'background',
+      subject: record.instance?.slice(0, SHOWN) ?? null,
+      requestId: requestId?.slice(0, SHOWN) ?? null,
+      ageMs: Math.round(this.#clock() - startedMs),
+      progress: progressOf(record),
+    };
+  }
+}
+
+/** A task that cannot tell its progress is shown without one. */
+function progressOf(record: TaskRecord): number | null {
+  try {
+    return record.progress?.() ?? null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,3 @@
+import { build } from './lib/build.mjs';
+
+process.exitCode = await build(process.argv.slice(2));

@@ -1,0 +1,39 @@
+import { bytesBody, Deadline, type Transport, type WireMessage } from '@ebbgate/core';
+import { requestMessage, type RpcRequest } from '#rpc/envelope.js';
+import { TOPIC } from './rpc-bed.js';
+
+/** A cast of a method `m` with nothing in it, but for the given parts. */
+export function plainRequest(parts: Partial<RpcRequest> = {}): RpcRequest {
+  return {
+    uniqueId: '0'.repeat(32),
+    method: 'm',
+    args: {},
+    namespace: null,
+    version: undefined,
+    context: {},
+    msgId: undefined,
+    replyTo: undefined,
+    monitorMs: undefined,
+    ...parts,
+  };
+}
+
+/** A message for {@link plainRequest}. */
+export function plainMessage(parts: Partial<RpcRequest> = {}, deadline?: Deadline): WireMessage {
+  return requestMessage(plainRequest(parts), { deadline, expirationMs: undefined });
+}
+
+/** A message of any bytes, as it would come off a wire. */
+export function rawMessage(body: string | Uint8Array): WireMessage {
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  return { id: undefined, body: bytesBody(bytes), deadline: undefined, expirationMs: undefined };
+}
+
+/** Sends a message to the topic of the bed's servers. */
+export async function publish(transport: Transport, message: WireMessage): Promise<void> {
+  await transport.publish({ kind: 'topic', exchange: 'openstack', topic: TOPIC }, message, {
+    deadline: Deadline.after(5000),
+    mandatory: true,
+    retry: undefined,
+  });
+}

@@ -1,0 +1,34 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** One recorded request of a Nova client, with what was answered. */
+export interface Capture {
+  readonly name: string;
+  readonly kind: 'call' | 'cast';
+  readonly method: string;
+  readonly version: string;
+  readonly args: Record<string, unknown>;
+  readonly results: readonly unknown[];
+}
+
+interface Recorded {
+  readonly kind: 'call' | 'cast';
+  readonly request: { readonly envelope: { readonly 'oslo.message': string } };
+  readonly replies: readonly { readonly envelope: { readonly 'oslo.message': string } }[];
+}
+
+const FOLDER = new URL('../../../../packages/compute/fixtures/nova/', import.meta.url);
+
+/** All recorded requests, from the bytes that were on the wire. */
+export function readCaptures(): readonly Capture[] {
+  return readdirSync(FOLDER)
+    .filter((file) => file.endsWith('.json'))
+    .map((file) => {
+      const recorded = JSON.parse(readFileSync(new URL(file, FOLDER), 'utf8')) as Recorded; // our own fixture
+      const message = JSON.parse(recorded.request.envelope['oslo.message']) as Capture; // as a client sent it
+      const results = recorded.replies.map(
+        ({ envelope }) => (JSON.parse(envelope['oslo.message']) as { result: unknown }).result, // as a server did
+      );
+      const { method, version, args } = message;
+      return { name: file.replace('.json', ''), kind: recorded.kind, method, version, args, results };
+    });
+}

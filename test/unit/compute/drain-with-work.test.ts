@@ -1,0 +1,182 @@
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { InstanceExternalEvent } from '@ebbgate/compute';
+import { DEST, SOURCE, withCloud } from './test-cloud.js';
+
+function codeOf(error: unknown): unknown {
+  return (error as { code?: unknown }).code;
+}
+
+describe('a compute host that drains', () => {
+  for (const [ends, hosts] of [
+    ['source', [SOURCE]],
+    ['destination', [DEST]],
+    ['source and destination', [SOURCE, DEST]],
+  ] as const) {
+    it(`waits for a running migration: ${ends} (GS-2, GS-8, GS-32, GS-35, GS-72, COMP-01)`, () =>
+      withCloud({}, async (test) => {
+        const uuid = await test.bootActive();
+        const copy = test.virt(SOURCE).steps.hold('copy-memory');
+        await test.migrate(uuid);
+        await copy.reached;
+        const drains = await Promise.all(hosts.map((host) => test.terminate(host)));
+        for (const host of hosts) {
+          const { newRequestServer, opsServer, service } = test.cloud.host(host).process;
+          expect([newRequestServer.state, opsServer?.state, service.state]).to.deep.equal([
+            'stopped',
+            'listening',
+            'draining',
+          ]);
+        }
+        test.arrived.length = 0;
+        copy.release();
+        await test.migrationBecomes(uuid, 'completed');
+        for (const { ended } of drains) {
+          const { code, report } = await ended;
+          expect([code, report.outcome, report.problems]).to.deep.equal([0, 'clean', []]);
+        }
+        const followUps = test.arrived.filter((request) => !request.startsWith('external_instance_event'));
+        expect(followUps).to.deep.equal([`post_live_migration_at_destination @ compute-ops.${DEST}`]);
+        expect(test.cloud.hypervisors.locate(uuid)).to.deep.equal([DEST]);
+        for (const host of hosts) await test.cloud.host(host).start();
+      }));
+  }
+
+  it('waits for migrations that are still in the queue (GS-3, GS-76)', () =>
+    withCloud({}, async (test) => {
+      const uuids = [await test.bootActive(), await test.bootActive(), await test.bootActive()];
+      const copy = test.virt(SOURCE).steps.hold('copy-memory');
+      for (const uuid of uuids) await test.migrate(uuid);
+      await copy.reached;
+      for (const uuid of uuids.slice(1)) await test.migrationBecomes(uuid, 'queued');
+      const drains = [await test.terminate(SOURCE), await test.terminate(DEST)];
+      copy.release();
+      for (const uuid of uuids) await test.migrationBecomes(uuid, 'completed');
+      for (const { ended } of drains) expect((await ended).code).to.equal(0);
+      for (const host of [SOURCE, DEST]) await test.cloud.host(host).start();
+    }));
+
+  it('waits until a boot in progress is active, and hears its external event meanwhile (GS-73, GS-74, GS-31, GS-63)', () =>
+    withCloud({}, async (test) => {
+      const uuid = await test.boot(SOURCE, (one) => {
+        test.cloud.networking.hold(one);
+      });
+      await test.becomes(uuid, 'building/spawning');
+      const { ended, hasEnded } = await test.terminate(SOURCE);
+      expect(test.tasks(SOURCE)).to.deep.equal(['build_instance']);
+      expect(hasEnded()).to.equal(false);
+      test.arrived.length = 0;
+      await test.cloud.networking.release(uuid);
+      expect((await ended).code).to.equal(0);
+      expect((await test.cloud.records.instances.get(uuid)).get('vm_state')).to.equal('active');
+      expect(test.arrived).to.deep.equal([`external_instance_event @ compute-ops.${SOURCE}`]);
+      await test.cloud.host(SOURCE).start();
+    }));
+
+  it('leaves a new boot in the queue, and builds it after the restart (GS-1, GS-16, GS-75, GS-101)', () =>
+    withCloud({}, async (test) => {
+      const building = await test.boot(SOURCE, (one) => {
+        test.cloud.networking.hold(one);
+      });
+      await test.becomes(building, 'building/spawning');
+      const { ended } = await test.terminate(SOURCE);
+      test.arrived.length = 0;
+      const queued = await test.boot(SOURCE);
+      await test.cloud.networking.release(building);
+      expect((await ended).code).to.equal(0);
+      expect(test.arrived).to.deep.equal([`external_instance_event @ compute-ops.${SOURCE}`]);
+      const waiting = await test.cloud.records.instances.get(queued);
+      expect([waiting.get('vm_state'), waiting.get('task_state'), waiting.find('host')]).to.deep.equal([
+        'building',
+        'scheduling',
+        null,
+      ]);
+      await test.cloud.host(SOURCE).start();
+      await test.becomes(queued, 'active/-');
+      expect(test.cloud.hypervisors.locate(queued)).to.deep.equal([SOURCE]);
+      expect(test.cloud.host(SOURCE).runs).to.equal(2);
+    }));
+
+  it('rejects a live migration that is asked for afterwards, at once', () =>
+    withCloud({}, async (test) => {
+      const uuid = await test.bootActive();
+      const building = await test.boot(DEST, (one) => {
+        test.cloud.networking.hold(one);
+      });
+      await test.becomes(building, 'building/spawning');
+      const { ended } = await test.terminate(DEST);
+      await test.migrate(uuid);
+      await test.migrationBecomes(uuid, 'error');
+      await test.becomes(uuid, 'active/-');
+      await test.cloud.networking.release(building);
+      await ended;
+      await test.cloud.host(DEST).start();
+    }));
+
+  it('does the same whichever server a request comes to (GS-28, GS-30, GS-33)', () =>
+    withCloud({}, async (test) => {
+      const { newRequestServer, opsServer } = test.cloud.host(SOURCE).process;
+      expect(opsServer?.target.exchange).to.equal(newRequestServer.target.exchange);
+      const send = async (topic: string): Promise<void> => {
+        const uuid = await test.boot(SOURCE, (one) => {
+          test.cloud.networking.hold(one);
+        });
+        const instance = await test.becomes(uuid, 'building/spawning');
+        const [tag = ''] = await test.cloud.networking.portsOf(uuid);
+        const event = { instance_uuid: uuid, name: 'network-vif-plugged', status: 'completed', tag } as const;
+        const events = [InstanceExternalEvent.create(event)];
+        await test
+          .apiOn(topic)
+          .cast({}, 'external_instance_event', SOURCE, { instances: [instance], events });
+        await test.becomes(uuid, 'active/-');
+        expect(test.arrived.at(-1)).to.equal(`external_instance_event @ ${topic}.${SOURCE}`);
+      };
+      await send('compute');
+      await send('compute-ops');
+      for (const topic of ['compute', 'compute-ops']) {
+        expect(
+          await test
+            .apiOn(topic)
+            .call({}, 'check_instance_shared_storage', SOURCE, { data: {} })
+            .catch(codeOf),
+        ).to.equal('ERR_NO_SUCH_METHOD');
+      }
+    }));
+
+  describe('without an ops server (GS-4)', () => {
+    const options = { opsServer: false, rpcTimeoutMs: 150, tasksMs: 600 } as const;
+
+    it('breaks a running migration when the destination is terminated: its last call finds nobody', () =>
+      withCloud(options, async (test) => {
+        const uuid = await test.bootActive();
+        const copy = test.virt(SOURCE).steps.hold('copy-memory');
+        await test.migrate(uuid);
+        await copy.reached;
+        const { ended } = await test.terminate(DEST);
+        copy.release();
+        await test.migrationBecomes(uuid, 'error');
+        await ended;
+        expect((await test.cloud.records.instances.get(uuid)).get('vm_state')).to.equal('error');
+        await test.cloud.host(DEST).start();
+      }));
+
+    it('breaks a boot when its host is terminated: its external event finds nobody', () =>
+      withCloud(options, async (test) => {
+        const uuid = await test.boot(SOURCE, (one) => {
+          test.cloud.networking.hold(one);
+        });
+        await test.becomes(uuid, 'building/spawning');
+        const { ended } = await test.terminate(SOURCE);
+        await test.cloud.networking.release(uuid);
+        const { code, report } = await ended;
+        expect(code).to.equal(3);
+        expect(report.unfinished.map(({ name }) => name)).to.deep.equal(['build_instance']);
+        const instance = await test.cloud.records.instances.get(uuid);
+        expect([instance.get('vm_state'), instance.get('task_state')]).to.deep.equal([
+          'building',
+          'spawning',
+        ]);
+        await test.cloud.host(SOURCE).start();
+      }));
+  });
+});

@@ -1,0 +1,152 @@
+import { RecordWatch } from '#compute/db/record-watch.js';
+import { Cloud, type CloudOptions } from '#compute/main-job/cloud.js';
+import { RecordedJob } from '#compute/main-job/recorded-job.js';
+import { silentLogger } from '@ebbgate/core';
+import type { DrainReport } from '@ebbgate/service';
+import {
+  ComputeApi,
+  type FakeVirtDriver,
+  type Instance,
+  type Migration,
+  type MigrationStatus,
+} from '@ebbgate/compute';
+
+export const SOURCE = 'compute-a';
+export const DEST = 'compute-b';
+const LIMIT = { timeoutMs: 4000 };
+let clouds = 0;
+
+/** A request that arrived at a host, as `method @ topic.host`. */
+export type Arrived = string;
+
+/** A drain under way. */
+export interface Termination {
+  readonly ended: Promise<{ readonly code: number; readonly report: DrainReport }>;
+  readonly hasEnded: () => boolean;
+}
+
+/** A cloud for one test, with the words that tests need. */
+export class TestCloud {
+  readonly cloud: Cloud;
+  readonly watch: RecordWatch;
+  readonly recorded: RecordedJob;
+  readonly arrived: Arrived[] = [];
+  /** What the migrations went through, in order, without repetitions. */
+  readonly statuses: MigrationStatus[] = [];
+  /** What the instances went through, as `vm/task`, without repetitions. */
+  readonly states: string[] = [];
+  #number = 0;
+
+  constructor(cloud: Cloud, recorded: RecordedJob) {
+    this.cloud = cloud;
+    this.recorded = recorded;
+    this.watch = new RecordWatch(cloud.records);
+    for (const host of cloud.hosts.values()) {
+      host.events.on('request', ({ topic, method }) => {
+        this.arrived.push(`${method} @ ${topic}.${host.name}`);
+      });
+    }
+    cloud.records.events.on('migration', (migration) => {
+      push(this.statuses, migration.get('status'));
+    });
+    cloud.records.events.on('instance', (instance) => {
+      push(this.states, `${instance.get('vm_state')}/${instance.get('task_state') ?? '-'}`);
+    });
+  }
+
+  virt(host: string): FakeVirtDriver {
+    const virt = this.cloud.virts.get(host);
+    if (!virt) throw new RangeError(`no host ${host}`);
+    return virt;
+  }
+
+  /** Asks for an instance; resolves with its uuid once the request is out. */
+  async boot(host: string = SOURCE, before: (uuid: string) => void = () => undefined): Promise<string> {
+    this.#number += 1;
+    const request = this.recorded.bootRequest(this.#number, host);
+    before(request.instance.get('uuid'));
+    return (await this.cloud.servers.boot(this.recorded.context, request)).get('uuid');
+  }
+
+  async bootActive(host: string = SOURCE): Promise<string> {
+    const uuid = await this.boot(host);
+    await this.becomes(uuid, 'active/-');
+    return uuid;
+  }
+
+  async migrate(uuid: string, dest: string | null = DEST): Promise<void> {
+    await this.cloud.servers.liveMigrate(this.recorded.context, uuid, dest);
+  }
+
+  /** Resolves when the instance is in a state, given as `vm/task`. */
+  becomes(uuid: string, state: string): Promise<Instance> {
+    const is = (one: Instance): boolean => `${one.get('vm_state')}/${one.get('task_state') ?? '-'}` === state;
+    return this.watch.instance(uuid, is, LIMIT);
+  }
+
+  migrationBecomes(uuid: string, status: MigrationStatus): Promise<Migration> {
+    return this.watch.migration(uuid, (one) => one.get('status') === status, LIMIT);
+  }
+
+  /** The operations that run on a host, by name; requests that are served in passing are left out. */
+  tasks(host: string): readonly string[] {
+    const tasks = this.cloud.host(host).process.service.registry.snapshot();
+    return tasks.filter(({ kind }) => kind !== 'handler').map(({ name }) => name);
+  }
+
+  /** An API whose follow-ups go to this topic. */
+  apiOn(topic: string): ComputeApi {
+    return new ComputeApi(this.cloud.computeApi.transport, { opsTopic: topic });
+  }
+
+  /** Resolves when nothing runs on a host. */
+  async idle(host: string): Promise<void> {
+    await this.cloud.host(host).process.service.registry.whenIdle();
+  }
+
+  /** Sends SIGTERM; resolves when new requests are refused, with a promise of the end. */
+  async terminate(host: string): Promise<Termination> {
+    const one = this.cloud.host(host);
+    const stopped = new Promise<void>((resolve) => {
+      one.process.service.events.on('step', ({ phase, name }) => {
+        if (phase === 'finished' && name === 'stop-new-request') resolve();
+      });
+    });
+    let over = false;
+    const ended = one.terminate().finally(() => {
+      over = true;
+    });
+    await stopped;
+    return { ended, hasEnded: () => over };
+  }
+}
+
+function push<T>(list: T[], value: T): void {
+  if (list.at(-1) !== value) list.push(value);
+}
+
+/** Runs `work` on two hosts, a conductor and a broker of its own, and ends them all. */
+export async function withCloud(
+  options: Partial<CloudOptions>,
+  work: (test: TestCloud) => Promise<void>,
+): Promise<void> {
+  clouds += 1;
+  const cloud = new Cloud({
+    transport: `memory://compute-${clouds}/`,
+    hosts: [SOURCE, DEST],
+    bootMs: 0,
+    migrationMs: 0,
+    opsServer: true,
+    tasksMs: 20_000,
+    recheckMs: 20,
+    logger: silentLogger,
+    ...options,
+  });
+  const test = new TestCloud(cloud, await RecordedJob.read());
+  await cloud.start();
+  try {
+    await work(test);
+  } finally {
+    await cloud.stop();
+  }
+}

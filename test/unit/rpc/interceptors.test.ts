@@ -1,0 +1,89 @@
+import { MessagingError } from '@ebbgate/core';
+import { compose, type Interceptor } from '#rpc/interceptors.js';
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+
+type Step = Interceptor<readonly string[]>;
+
+const named =
+  (name: string): Step =>
+  async (path, next) =>
+    `${name}(${String(await next([...path, name]))})`;
+const end = async (path: readonly string[]): Promise<string> => Promise.resolve(path.join('>'));
+
+const rejection = async (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+describe('a chain of interceptors', () => {
+  it('is the end itself when there are none', () => {
+    expect(compose([], end)).to.equal(end);
+  });
+
+  it('runs the first one outermost', async () => {
+    expect(await compose([named('a'), named('b'), named('c')], end)([])).to.equal('a(b(c(a>b>c)))');
+  });
+
+  it('can be run many times at once', async () => {
+    const chain = compose([named('a'), named('b')], end);
+    expect(await Promise.all([chain(['1']), chain(['2'])])).to.deep.equal(['a(b(1>a>b))', 'a(b(2>a>b))']);
+  });
+
+  it('ends early when one answers by itself', async () => {
+    let reached = false;
+    const answer: Step = async () => Promise.resolve('cached');
+    const chain = compose([named('a'), answer], async () => {
+      reached = true;
+      return Promise.resolve('fresh');
+    });
+    expect(await chain([])).to.equal('a(cached)');
+    expect(reached).to.equal(false);
+  });
+
+  it('rejects with what one throws, also before its first await', async () => {
+    const error = new Error('refused');
+    const sync = ((): never => {
+      throw error;
+    }) as Step;
+    expect(await rejection(compose([named('a'), sync], end)([]))).to.equal(error);
+  });
+
+  it('hands errors of the end through all of them', async () => {
+    const error = new Error('failed');
+    const seen: string[] = [];
+    const watching =
+      (name: string): Step =>
+      async (path, next) => {
+        try {
+          return await next(path);
+        } catch (caught) {
+          seen.push(name);
+          throw caught;
+        }
+      };
+    const failing = (): never => {
+      throw error;
+    };
+    expect(await rejection(compose([watching('outer'), watching('inner')], failing)([]))).to.equal(error);
+    expect(seen).to.deep.equal(['inner', 'outer']);
+  });
+
+  it('refuses a second next(), naming the interceptor, and has sent once', async () => {
+    let sent = 0;
+    const retrying: Step = async function retrying(path, next) {
+      await next(path);
+      return next(path);
+    };
+    const chain = compose([retrying], async () => {
+      sent += 1;
+      return Promise.resolve(sent);
+    });
+    const error = await rejection(chain([]));
+    expect(error)
+      .to.be.instanceOf(MessagingError)
+      .with.property('message', 'The interceptor retrying called next() twice');
+    expect(sent).to.equal(1);
+  });
+});

@@ -1,0 +1,139 @@
+import { get, type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
+import { type HealthAddress, Service } from '@ebbgate/service';
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { deferred, fakeParts } from './fakes.js';
+
+function addressOf(service: Service): HealthAddress {
+  if (!service.healthAddress) throw new Error('the health endpoints do not listen');
+  return service.healthAddress;
+}
+
+async function ask(
+  address: HealthAddress,
+  path: string,
+  method = 'GET',
+): Promise<{ status: number; body: Record<string, unknown> }> {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    request({ ...address, path, method, agent: false }, resolve)
+      .once('error', reject)
+      .end();
+  });
+  let text = '';
+  for await (const chunk of response) text += String(chunk);
+  return {
+    status: response.statusCode ?? 0,
+    body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
+  };
+}
+
+const health = { port: 0 };
+
+describe('health endpoints', () => {
+  it('tell live from the first moment, ready when the service runs (COMP-09)', async () => {
+    const initialised = deferred();
+    const began = deferred();
+    const manager = {
+      initHost: (): Promise<void> => {
+        began.resolve();
+        return initialised.promise;
+      },
+    };
+    const service = new Service({ ...fakeParts(), manager, health });
+    const started = service.start();
+    await began.promise;
+    const address = addressOf(service);
+    expect(address.host).to.equal('127.0.0.1');
+    expect((await ask(address, '/livez')).status).to.equal(200);
+    const early = await ask(address, '/readyz');
+    expect(early.status).to.equal(503);
+    expect(early.body).to.include({ state: 'starting', ready: false });
+    initialised.resolve();
+    await started;
+    expect(await ask(address, '/readyz')).to.deep.include({ status: 200 });
+    await service.drain('end');
+  });
+
+  it('tell not ready the moment a drain begins, with state, step and tasks, and are closed last (COMP-01, COMP-02)', async () => {
+    const lastSeen: number[] = [];
+    const service: Service = new Service({
+      ...fakeParts(),
+      health,
+      onExit: async () => {
+        lastSeen.push((await ask(address, '/livez')).status, (await ask(address, '/readyz')).status);
+      },
+    });
+    await service.start();
+    const address = addressOf(service);
+    const task = service.registry.open({ name: 'live_migration', instance: 'i-1', progress: () => 0.25 });
+    void service.drain('SIGTERM');
+    expect(service.health()).to.include({ live: true, ready: false });
+    const { status, body } = await ask(address, '/readyz');
+    expect(status).to.equal(503);
+    expect(body).to.include({ state: 'draining', step: 'tasks', reason: 'SIGTERM', taskCount: 1 });
+    expect(body['budgetLeftMs']).to.be.within(1, 300);
+    expect(body).to.have.nested.property('tasks[0].subject', 'i-1');
+    expect(body).to.have.nested.property('tasks[0].progress', 0.25);
+    expect((await ask(address, '/livez')).status).to.equal(200);
+    task.end();
+    await service.exited;
+    expect(lastSeen).to.deep.equal([200, 503]);
+    expect(service.healthAddress).to.equal(undefined);
+    expect(service.health()).to.include({ live: false, ready: false });
+    const refused = await ask(address, '/livez').catch(
+      (error: unknown) => (error as NodeJS.ErrnoException).code,
+    );
+    expect(refused).to.equal('ECONNREFUSED');
+  });
+
+  it('are not held by idle connections, nor by half a request (CORE-05)', async () => {
+    const service = new Service({ ...fakeParts(), health });
+    await service.start();
+    const address = addressOf(service);
+    const half = connect(address.port, address.host);
+    half.on('error', () => undefined);
+    const closed = new Promise((resolve) => half.once('close', resolve));
+    await new Promise<void>((resolve) => half.write('GET /readyz HTTP/1.1\r\nHost: ', () => resolve()));
+    // Once this is answered, the server has seen the half request too.
+    const response = await new Promise<IncomingMessage>((resolve) => {
+      get({ ...address, path: '/livez', headers: { connection: 'keep-alive' } }, resolve);
+    });
+    response.resume();
+    await new Promise((resolve) => response.once('end', resolve));
+    const startedAt = performance.now();
+    await service.drain('end');
+    await closed;
+    expect(performance.now() - startedAt).to.be.lessThan(1000);
+  });
+
+  it('survive garbage, unknown paths and other methods', async () => {
+    const service = new Service({ ...fakeParts(), health });
+    await service.start();
+    const address = addressOf(service);
+    const answer = await new Promise<string>((resolve, reject) => {
+      let text = '';
+      const socket = connect(address.port, address.host, () => socket.write('\0\u0001 not http\r\n\r\n'));
+      socket.on('data', (data) => (text += data.toString()));
+      socket.on('close', () => resolve(text)).on('error', reject);
+    });
+    expect(answer).to.match(/^HTTP\/1.1 400 /);
+    expect((await ask(address, '/')).status).to.equal(404);
+    expect((await ask(address, '/__proto__')).status).to.equal(404);
+    expect((await ask(address, '/livez', 'POST')).status).to.equal(405);
+    expect(await ask(address, '/readyz?verbose', 'HEAD')).to.deep.equal({ status: 200, body: {} });
+    await service.drain('end');
+  });
+
+  it('that cannot listen make the start fail, and everything is closed', async () => {
+    const first = new Service({ ...fakeParts(), health });
+    await first.start();
+    const calls: string[] = [];
+    const second = new Service({ ...fakeParts(calls), health: { port: addressOf(first).port } });
+    const failure = await second.start().catch((error: unknown) => (error as NodeJS.ErrnoException).code);
+    expect(failure).to.equal('EADDRINUSE');
+    expect((await second.exited).outcome).to.equal('start-failed');
+    expect(calls).to.include('cleanupHost').and.not.include('initHost');
+    await first.drain('end');
+  });
+});

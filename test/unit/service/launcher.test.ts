@@ -1,0 +1,189 @@
+import { exitCodeOf, exitCodes, launch, type Launched, type LaunchOptions, Service } from '@ebbgate/service';
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { deferred, fakeParts, RecordingLogger } from './fakes.js';
+
+/** In the process itself: no signals are installed, and the end is noted in place of ending the test run. */
+function inProcess(codes: number[], more: LaunchOptions = {}): LaunchOptions {
+  return { signals: [], exit: (code) => void codes.push(code), ...more };
+}
+
+function running(service: Service): Promise<void> {
+  return new Promise((resolve) => {
+    service.events.on('state', ({ state }) => {
+      if (state === 'running') resolve();
+    });
+  });
+}
+
+async function launched(parts: ConstructorParameters<typeof Service>[0], more: LaunchOptions = {}) {
+  const codes: number[] = [];
+  const service = new Service(parts);
+  const ready = running(service);
+  const run: Launched = launch(service, inProcess(codes, more));
+  await ready;
+  return { service, run, codes };
+}
+
+describe('launcher, by the path that its signal handlers take', () => {
+  it('drains at SIGTERM and at the first SIGINT, with the signal as the reason, exit code 0 (GS-34, GS-106, COMP-20)', async () => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      const { service, run, codes } = await launched(fakeParts());
+      run.terminate(signal);
+      expect(service.health().ready).to.equal(false); // at once
+      expect(await run.done).to.equal(0);
+      expect(codes).to.deep.equal([0]);
+      expect((await service.exited).reason).to.equal(signal);
+    }
+  });
+
+  it('changes nothing at a further SIGTERM, nor at one after a SIGINT (GS-106, COMP-20)', async () => {
+    const { service, run, codes } = await launched(fakeParts());
+    const task = service.registry.open({ name: 'build' });
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGTERM'] as const) run.terminate(signal);
+    expect(service.state).to.equal('draining');
+    setImmediate(() => task.end());
+    expect(await run.done).to.equal(0);
+    run.terminate('SIGINT');
+    expect(codes).to.deep.equal([0]);
+  });
+
+  it('ends at once at a SIGINT during a drain, with 130 and what was left in the log (GS-106, COMP-20)', async () => {
+    for (const first of ['SIGTERM', 'SIGINT'] as const) {
+      const logger = new RecordingLogger();
+      const { service, run, codes } = await launched(fakeParts(), { logger });
+      const task = service.registry.open({ name: 'build' });
+      run.terminate(first);
+      run.terminate('SIGINT');
+      expect(codes).to.deep.equal([130]);
+      expect(await run.done).to.equal(130);
+      expect(logger.lines.at(-1)?.fields).to.have.nested.property('tasks[0].name', 'build');
+      task.end();
+      await service.exited;
+    }
+  });
+
+  it('ends at once at a SIGINT when something else has begun the drain (COMP-20)', async () => {
+    const { service, run } = await launched(fakeParts());
+    const task = service.registry.open({ name: 'build' });
+    void service.drain('by hand');
+    run.terminate('SIGINT');
+    expect(await run.done).to.equal(130);
+    task.end();
+    await service.exited;
+  });
+
+  it('reads the configuration again at SIGHUP, survives its errors, and does nothing of it in a drain (GS-106, COMP-20)', async () => {
+    const logger = new RecordingLogger();
+    let reloads = 0;
+    const once = [deferred(), deferred()];
+    const onReload = (): void => {
+      once[reloads]?.resolve();
+      reloads += 1;
+      if (reloads === 1) throw new Error('line 3: no such option');
+    };
+    const { service, run } = await launched(fakeParts(), { onReload, logger });
+    run.terminate('SIGHUP');
+    run.terminate('SIGHUP');
+    await Promise.all(once.map(({ promise }) => promise));
+    expect(logger.texts('error')).to.deep.equal([
+      'The configuration could not be read again; the old one stays',
+    ]);
+    expect(service.state).to.equal('running');
+    run.terminate('SIGTERM');
+    run.terminate('SIGHUP');
+    expect(await run.done).to.equal(0);
+    expect(reloads).to.equal(2);
+  });
+
+  it('drains when SIGTERM comes during the start, exit code 0 (GS-104)', async () => {
+    const calls: string[] = [];
+    const codes: number[] = [];
+    const parts = fakeParts(calls);
+    const initHost = (signal: AbortSignal): Promise<void> =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(new Error('stopped')));
+      });
+    const run = launch(new Service({ ...parts, manager: { ...parts.manager, initHost } }), inProcess(codes));
+    run.terminate('SIGTERM');
+    expect(await run.done).to.equal(0);
+    expect(calls).to.include('cleanupHost').and.not.include('new-request start');
+  });
+
+  it('hears signals while the service is still being made: it is not started, but cleaned up (GS-104)', async () => {
+    const calls: string[] = [];
+    const codes: number[] = [];
+    const made = deferred<Service>();
+    const run = launch((signal) => {
+      signal.addEventListener('abort', () => made.resolve(new Service(fakeParts(calls))));
+      return made.promise;
+    }, inProcess(codes));
+    run.terminate('SIGTERM');
+    run.terminate('SIGTERM');
+    expect(await run.done).to.equal(0);
+    expect(calls).to.include('cleanupHost').and.not.include('initHost');
+
+    const failing = launch(
+      (signal) =>
+        new Promise((_resolve, reject) =>
+          signal.addEventListener('abort', () => reject(new Error('stopped'))),
+        ),
+      inProcess(codes),
+    );
+    failing.terminate('SIGINT');
+    expect(await failing.done).to.equal(0);
+  });
+
+  it('ends with 1 when the service cannot be made or started', async () => {
+    const codes: number[] = [];
+    const logger = new RecordingLogger();
+    const parts = fakeParts();
+    parts.opsServer.behaviours.start = 'rejects';
+    expect(await launch(new Service(parts), inProcess(codes, { logger })).done).to.equal(1);
+    const unmade = launch(
+      () => {
+        throw new Error('amqp://user:hunter2@host/ is not there');
+      },
+      inProcess(codes, { logger }),
+    );
+    expect(await unmade.done).to.equal(1);
+    expect(codes).to.deep.equal([1, 1]);
+    expect(JSON.stringify(logger.lines)).to.include('could not be made').and.not.include('hunter2');
+  });
+
+  it('ends with 3 when work was left (COMP-04)', async () => {
+    const { service, run } = await launched(fakeParts());
+    service.registry.open({ name: 'endless' });
+    run.terminate('SIGTERM');
+    expect(await run.done).to.equal(3);
+  });
+
+  it('survives an exit hook that throws, and leaves no handler and no handle behind (CORE-05)', async () => {
+    const before = process.listenerCount('SIGTERM');
+    const exitCode = process.exitCode;
+    const service = new Service(fakeParts());
+    const run = launch(service, {
+      exit: () => {
+        throw new Error('no way out');
+      },
+    });
+    expect(process.listenerCount('SIGTERM')).to.equal(before + 1);
+    run.terminate('SIGTERM');
+    expect(await run.done).to.equal(0);
+    process.exitCode = exitCode;
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'])
+      expect(process.listenerCount(signal)).to.equal(before);
+  });
+
+  it('has one exit code for each way to end', () => {
+    expect(exitCodes).to.deep.equal({
+      clean: 0,
+      startFailed: 1,
+      unfinished: 3,
+      timedOut: 4,
+      interrupted: 130,
+    });
+    expect(exitCodeOf({ outcome: 'timed-out' })).to.equal(4);
+    expect(exitCodeOf({ outcome: 'start-failed' })).to.equal(1);
+  });
+});
