@@ -9,15 +9,23 @@ import tseslint from 'typescript-eslint';
 const LAYERS = {
   core: ['eventemitter3'],
   rpc: ['@ebbgate/core', '@standard-schema/spec'],
+  'driver-amqp': ['@ebbgate/core', 'amqplib'],
   'driver-testkit': ['@ebbgate/core', '@ebbgate/rpc'],
   service: ['@ebbgate/core', '@ebbgate/rpc'],
   compute: ['@ebbgate/core', '@ebbgate/rpc', '@ebbgate/service', 'commander', 'pino', 'zod'],
   cli: ['@ebbgate/core', '@ebbgate/rpc', '@ebbgate/service', 'commander'],
 };
 
+/** What the programs of a package may import besides, as they put the parts together. */
+const PROGRAMS_ALSO = {
+  compute: ['@ebbgate/driver-amqp'],
+  cli: ['@ebbgate/driver-amqp'],
+};
+
 /** Files that may touch the process: they are the programs, or start them. */
 const PROCESS_FILES = [
   'packages/service/src/launcher.ts',
+  'packages/driver-amqp/src/v091/handshake.ts',
   'packages/*/src/main.ts',
   'packages/cli/src/**/*.ts',
   'packages/compute/src/{main,main-*}.ts',
@@ -58,7 +66,7 @@ const layering = Object.entries(LAYERS).flatMap((entry) => {
     { files: [own], rules: layer(entry, { process: false }) },
     {
       files: programs.map((path) => path.replace('*/src/main', `${entry[0]}/src/main`)),
-      rules: layer(entry, { process: true }),
+      rules: layer([entry[0], [...entry[1], ...(PROGRAMS_ALSO[entry[0]] ?? [])]], { process: true }),
     },
   ];
 });

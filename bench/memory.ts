@@ -2,8 +2,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
-import { keep, median, table } from './measure.js';
-import { contenders } from './memory-contenders.js';
+import { keep, median, table } from './lib/measure.js';
+import { contenders } from './lib/memory-contenders.js';
 
 interface Footprint {
   readonly pendingCallBytes: number;
@@ -19,7 +19,7 @@ const { values } = parseArgs({
 const rounds = Number(values.rounds);
 
 async function start(name: string): Promise<ChildProcess> {
-  const child = fork(new URL('memory-round.js', import.meta.url), [name]);
+  const child = fork(new URL('lib/memory-round.js', import.meta.url), [name]);
   await once(child, 'message');
   return child;
 }
@@ -70,7 +70,7 @@ console.log(
 console.error(
   `\nmemory: 100,000 pending calls, 1,000 idle servers, ${Number(values.calls).toLocaleString('en')} calls`,
 );
-const footprint = fork(new URL('memory-footprint.js', import.meta.url), [values.calls], {
+const footprint = fork(new URL('lib/memory-footprint.js', import.meta.url), [values.calls], {
   execArgv: ['--expose-gc'],
 });
 const [memory] = (await once(footprint, 'message')) as [Footprint]; // what memory-footprint.ts sends

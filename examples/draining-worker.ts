@@ -24,7 +24,13 @@ const service = new Service({
 service.events.on('step', ({ phase, name }) => console.log(`${phase} ${name}`));
 service.events.on('exited', ({ outcome }) => console.log(`drained: ${outcome}`));
 
-launch(service);
-await service.start();
-await new RpcClient(transport, { topic: 'images', server: 'worker-1' }).cast({}, 'resize', { seconds: 5 });
-console.log(`working; stop me with: kill ${process.pid}`);
+service.events.on('state', ({ state }) => {
+  if (state === 'running') void work();
+});
+
+launch(service); // starts it; a signal may come first, so that it never runs
+
+async function work(): Promise<void> {
+  await new RpcClient(transport, { topic: 'images', server: 'worker-1' }).cast({}, 'resize', { seconds: 5 });
+  console.log(`working; stop me with: kill ${process.pid}`);
+}

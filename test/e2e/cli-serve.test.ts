@@ -4,6 +4,7 @@ import { describe, it } from 'mocha';
 import { CliProcess } from '../support/cli-process.js';
 
 const SELF_CALLING = join(import.meta.dirname, '../support/fixtures/cli-self-calling.js');
+const SLOW_TO_MAKE = join(import.meta.dirname, '../support/fixtures/cli-slow-to-make.js');
 const SERVE = ['serve', '--json', '--topic', 'demo', '--server', 's1'];
 
 /** A server with a call to itself under way. */
@@ -57,6 +58,17 @@ describe('ebbgate serve', function () {
     await run.event('draining');
     run.child.kill('SIGINT');
     expect((await run.ended).code).to.equal(130);
+  });
+
+  it('is not ended by SIGHUP while its endpoints are made, nor later (GS-106, COMP-20)', async () => {
+    const run = new CliProcess([...SERVE, '--endpoints', SLOW_TO_MAKE]);
+    await run.message('making');
+    run.child.kill('SIGHUP');
+    run.child.send('finish');
+    await run.event('listening');
+    run.child.kill('SIGHUP');
+    run.child.kill('SIGTERM');
+    expect(await run.ended).to.include({ code: 0, signal: null });
   });
 
   it('goes on serving when nobody reads its output any more', async () => {

@@ -80,6 +80,16 @@ describe('signals to a service that is a process', function () {
     expect(since(process, 'state draining')).to.deep.equal(DRAIN);
   });
 
+  it('drains to the end when nobody reads its output any more (GS-37, COMP-20)', async () => {
+    const process = worker({ tasks: 1 });
+    await process.line('state running');
+    process.closeOutput();
+    process.signal('SIGTERM');
+    process.write('end\n');
+    expect(await process.ended).to.deep.equal({ code: 0, signal: null });
+    expect(process.stderr).to.equal('');
+  });
+
   it('drains at the first SIGINT, ends at once at the second, with 130 (GS-106, COMP-20)', async () => {
     const process = worker({ tasks: 1 });
     await process.line('state running');

@@ -49,6 +49,16 @@ export class CliProcess {
     return JSON.parse(line) as Record<string, unknown>;
   }
 
+  /** The messages of the endpoints file so far that begin so. */
+  messages(start: string): readonly string[] {
+    return this.#messages.filter((message) => message.startsWith(start));
+  }
+
+  /** Resolves when there are so many of them. */
+  async messageCount(start: string, count: number): Promise<void> {
+    await this.#first(this.#messages, () => this.messages(start).length >= count);
+  }
+
   /** Resolves with the first message of the endpoints file that begins so. */
   message(start: string): Promise<string> {
     return this.#first(this.#messages, (message) => message.startsWith(start));

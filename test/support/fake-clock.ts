@@ -30,6 +30,9 @@ function disarmed(): Promise<void> {
  */
 export async function onFakeClock(work: (clock: Clock) => Promise<void>): Promise<void> {
   await disarmed();
+  // What stays in the wheel would be armed on a clock that is gone afterwards, and nothing would ever fire again.
+  if (timers.size > 0)
+    throw new Error(`The timer wheel holds ${String(timers.size)} entries of an earlier test`);
   const clock = install({
     toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'],
     shouldClearNativeTimers: true,

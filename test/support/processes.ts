@@ -56,6 +56,11 @@ export class TestProcess {
     this.#child.kill(signal);
   }
 
+  /** Its reader goes away: what it prints from here on fails. */
+  closeOutput(): void {
+    this.#child.stdout.destroy();
+  }
+
   write(text: string): void {
     this.#child.stdin.write(text);
   }

@@ -5,9 +5,13 @@ import type { Output, OutputStream } from './output.js';
 
 /** What the command needs of the process that it runs in. */
 export interface CliEnvironment {
+  /** Read when an argument is `-`. */
   readonly stdin: Readable;
+  /** For results alone. */
   readonly stdout: OutputStream;
+  /** For logs, progress and errors. */
   readonly stderr: OutputStream;
+  /** Environment variables. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Where files and packages are looked for. */
   readonly cwd: string;

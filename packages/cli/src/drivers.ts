@@ -33,7 +33,10 @@ export async function driversFor(
   const exports = known === undefined ? undefined : await importer(known, cwd);
   const found = exports ? factoriesIn(exports) : [];
   if (found.some((driver) => driver.schemes.includes(scheme))) return [...drivers, ...found];
-  throw new DriverLoadError(`No driver for "${scheme}:". ${adviceFor(known, drivers)}`);
+  const advice = exports
+    ? `${known ?? ''} is installed, but this version of it serves no such scheme`
+    : adviceFor(known, drivers);
+  throw new DriverLoadError(`No driver for "${scheme}:". ${advice}`);
 }
 
 async function loadDrivers(

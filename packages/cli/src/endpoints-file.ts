@@ -7,7 +7,9 @@ import { UsageError } from './usage-error.js';
 export interface EndpointsContext {
   /** The way to the broker on which the endpoints are served: for clients of their own. Closed after the drain. */
   readonly transport: Transport;
+  /** What it listens to. */
   readonly topic: string;
+  /** The name of the server. */
   readonly server: string;
   /** What a drain waits for. Requests are in it by themselves; work that goes on without one belongs in it too. */
   readonly tasks: TaskRegistry;

@@ -43,6 +43,7 @@ export const cliExitCodes: {
 
 /** Ends a command from outside: a signal, or an output that nobody reads any more. */
 export class Interruption extends Error {
+  /** The exit code that the command ends with. */
   readonly exitCode: number;
 
   constructor(message: string, exitCode: number) {
@@ -95,9 +96,11 @@ export const exitCodesHelp: string = `Exit codes:
    10  no answer in time; the request may have run
    11  undeliverable: nobody has ever listened there
    12  the method threw
-   13  refused: no such method, version or namespace, arguments not valid, or draining
+   13  refused: no such method, version or namespace, arguments not valid,
+       or draining
    14  the broker cannot be reached or did not take the message
    15  the broker refused the credentials
   130, 143, 141  ended by SIGINT, by SIGTERM, by a closed output
-  serve, once started:  0 all was answered · 1 could not start · 3 work was left
-                        4 the overall time-out ended it · 130 SIGINT while draining`;
+  serve, once started:  0 all was answered · 1 could not start
+                        3 work was left · 4 the overall time-out ended it
+                        130 SIGINT while draining`;

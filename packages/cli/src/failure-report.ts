@@ -1,4 +1,4 @@
-import { MessagingError, redactText } from '@ebbgate/core';
+import { MessagingError, redactedCause, redactText } from '@ebbgate/core';
 import { RemoteError, ValidationError } from '@ebbgate/rpc';
 import { lineText } from './json-text.js';
 
@@ -22,10 +22,19 @@ const MOST_CAUSES = 5;
 
 /** What is said of an error: one line for people, an object for programs. Without credentials (SEC-04). */
 export function describeFailure(error: unknown, exitCode: number): { text: string; report: FailureReport } {
-  const report = reportOf(error, exitCode);
+  const report = readableReport(error, exitCode);
   const maybeRan = report.outcome === 'unknown' ? ' (the request may have run)' : '';
   const causes = report.causes?.map((cause) => `; because: ${cause}`).join('') ?? '';
   return { text: lineText(`${report.message}${causes}${maybeRan} [${report.code}]`), report };
+}
+
+/** Modules of the user's may throw anything, also what throws in its turn when it is looked at. */
+function readableReport(error: unknown, exitCode: number): FailureReport {
+  try {
+    return reportOf(error, exitCode);
+  } catch {
+    return reportOf(redactedCause(error), exitCode);
+  }
 }
 
 function reportOf(error: unknown, exitCode: number): FailureReport {

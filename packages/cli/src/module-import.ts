@@ -1,6 +1,7 @@
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { isAbsolute, join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { UsageError } from './usage-error.js';
 
 /** The exports of a module by their names. */
@@ -41,7 +42,9 @@ async function load(url: string, shown: string): Promise<ModuleExports> {
   try {
     const namespace = (await import(url)) as object; // a module namespace is one
     return new Map<string, unknown>(Object.entries(namespace));
-  } catch (cause) {
+  } catch (error) {
+    // Node's own words name the file of ours that wanted it.
+    const cause = existsSync(fileURLToPath(url)) ? error : new Error('there is no such file');
     throw new UsageError(`${shown} cannot be loaded`, { cause });
   }
 }

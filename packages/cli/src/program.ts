@@ -7,6 +7,7 @@ import { addCast } from './commands/cast.js';
 import { addPing } from './commands/ping.js';
 import { addServe } from './commands/serve.js';
 import { exitCodesHelp } from './exit-codes.js';
+import { withHelpText } from './help-text.js';
 
 const HELP = `
 Try it, without any broker:
@@ -26,6 +27,9 @@ Results go to stdout, everything else to stderr. With --json each line is one JS
 
 ${exitCodesHelp}`;
 
+/** So that the longest options of `serve` still leave room for their descriptions in 80 columns. */
+const LEAST_DESCRIPTION_COLUMNS = 30;
+
 /** The command line: commands, options and help. Parsing errors are thrown, not printed. */
 export function createProgram(context: CliContext): Command {
   const program = new Command('ebbgate')
@@ -43,7 +47,8 @@ export function createProgram(context: CliContext): Command {
       },
       outputError: () => undefined, // told by whoever catches it, as JSON where that is asked for
     })
-    .addHelpText('after', HELP);
+    .configureHelp({ minWidthToWrap: LEAST_DESCRIPTION_COLUMNS });
+  withHelpText(program, HELP);
   for (const add of [addServe, addCall, addCast, addPing, addBench]) add(program, context);
   return program;
 }

@@ -1,3 +1,4 @@
+import { redactedCause } from '@ebbgate/core';
 import { CommanderError } from 'commander';
 import type { CliContext, CliEnvironment } from './cli-context.js';
 import { cliExitCodes } from './exit-codes.js';
@@ -22,8 +23,8 @@ export async function runCli(argv: readonly string[], environment: CliEnvironmen
   try {
     await program.parseAsync(argv, { from: 'user' });
     exitCode = context.exitCode;
-  } catch (error) {
-    exitCode = isHelp(error) ? helpExitCode(error) : output.fail(name, usageError(error, name));
+  } catch (thrown) {
+    exitCode = failAnyhow(output, name, thrown);
   }
   await output.flush();
   if (!output.failure || exitCode !== cliExitCodes.ok) return exitCode;
@@ -34,6 +35,19 @@ export async function runCli(argv: readonly string[], environment: CliEnvironmen
 function wantsJson(argv: readonly string[]): boolean {
   const end = argv.indexOf('--');
   return argv.slice(0, end < 0 ? argv.length : end).includes('--json');
+}
+
+/** Modules of the user's may throw anything, also a proxy that refuses to say what it is. */
+function failAnyhow(output: Output, name: string, thrown: unknown): number {
+  try {
+    return fail(output, name, thrown);
+  } catch {
+    return fail(output, name, redactedCause(thrown));
+  }
+}
+
+function fail(output: Output, name: string, error: unknown): number {
+  return isHelp(error) ? helpExitCode(error) : output.fail(name, usageError(error, name));
 }
 
 /** Help or the version was asked for, or printed because there was no command. */
@@ -48,6 +62,9 @@ function helpExitCode(error: CommanderError): number {
 
 function usageError(error: unknown, name: string): unknown {
   if (!(error instanceof CommanderError)) return error;
-  const text = error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ');
+  const text = error.message
+    .replace(/^error: /, '')
+    .replace(/\s*\n\s*/g, ' ')
+    .replace(/\.$/, '');
   return new UsageError(`${text}; see "${name} --help"`);
 }

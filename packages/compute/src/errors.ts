@@ -2,6 +2,7 @@ import { MessagingError, type MessagingErrorOptions } from '@ebbgate/core';
 
 /** A versioned object cannot be read: malformed, or of another major version (`ERR_OBJECT`). */
 export class ObjectFormatError extends MessagingError {
+  /** The brand of its instances. */
   static override readonly kind: string = 'ObjectFormatError';
 
   constructor(message: string, options: MessagingErrorOptions = {}) {
@@ -11,6 +12,7 @@ export class ObjectFormatError extends MessagingError {
 
 /** A field was read that its object does not carry (`ERR_FIELD_UNSET`). Absent is not null. */
 export class FieldUnsetError extends MessagingError {
+  /** The brand of its instances. */
   static override readonly kind: string = 'FieldUnsetError';
 
   constructor(object: string, field: string) {
@@ -20,6 +22,7 @@ export class FieldUnsetError extends MessagingError {
 
 /** There is no record with this id (`ERR_NOT_FOUND`). */
 export class RecordNotFoundError extends MessagingError {
+  /** The brand of its instances. */
   static override readonly kind: string = 'RecordNotFoundError';
 
   constructor(record: string, id: string, options: MessagingErrorOptions = {}) {
@@ -32,6 +35,7 @@ export class RecordNotFoundError extends MessagingError {
  * Nothing was written.
  */
 export class UnexpectedStateError extends MessagingError {
+  /** The brand of its instances. */
   static override readonly kind: string = 'UnexpectedStateError';
 
   constructor(message: string, options: MessagingErrorOptions = {}) {
@@ -41,6 +45,7 @@ export class UnexpectedStateError extends MessagingError {
 
 /** A host refuses a migration before anything has happened (`ERR_MIGRATION_PRE_CHECK`): another one may be tried. */
 export class MigrationPreCheckError extends MessagingError {
+  /** The brand of its instances. */
   static override readonly kind: string = 'MigrationPreCheckError';
 
   constructor(message: string, options: MessagingErrorOptions = {}) {
@@ -50,6 +55,7 @@ export class MigrationPreCheckError extends MessagingError {
 
 /** No host can take the instance (`ERR_NO_VALID_HOST`). */
 export class NoValidHostError extends MessagingError {
+  /** The brand of its instances. */
   static override readonly kind: string = 'NoValidHostError';
 
   constructor(message: string, options: MessagingErrorOptions = {}) {
@@ -59,6 +65,7 @@ export class NoValidHostError extends MessagingError {
 
 /** The hypervisor could not do what was asked (`ERR_HYPERVISOR`). */
 export class HypervisorError extends MessagingError {
+  /** The brand of its instances. */
   static override readonly kind: string = 'HypervisorError';
 
   constructor(message: string, options: MessagingErrorOptions = {}) {
@@ -68,6 +75,7 @@ export class HypervisorError extends MessagingError {
 
 /** An external event did not come in time, or says that it failed (`ERR_EXTERNAL_EVENT`). */
 export class ExternalEventError extends MessagingError {
+  /** The brand of its instances. */
   static override readonly kind: string = 'ExternalEventError';
 
   constructor(message: string, options: MessagingErrorOptions = {}) {
@@ -77,6 +85,7 @@ export class ExternalEventError extends MessagingError {
 
 /** The work was ended on purpose: an operator's abort, or the end of the process (`ERR_ABORTED`). */
 export class OperationAbortedError extends MessagingError {
+  /** The brand of its instances. */
   static override readonly kind: string = 'OperationAbortedError';
 
   constructor(message: string, options: MessagingErrorOptions = {}) {

@@ -5,8 +5,14 @@ export type { CompleteHostOptions, ComputeHostOptions } from './compute/host-opt
 export type { HostProcess } from './compute/host-process.js';
 export type { ComputeLimits } from './compute/manager.js';
 export { Conductor, type ConductorOptions } from './conductor/conductor.js';
+export {
+  type ConductorService,
+  conductorService,
+  type ConductorServiceOptions,
+} from './conductor/conductor-service.js';
 export { MemoryRecords, type RecordEvents } from './db/memory-records.js';
 export type { Identified, MemoryRepository, OnChange } from './db/memory-repository.js';
+export { RemoteRecords, type RemoteRecordsOptions } from './db/remote-records.js';
 export type {
   Expected,
   InstanceRepository,
@@ -29,6 +35,7 @@ export {
 } from './errors.js';
 export { FakeNetworking, type FakeNetworkingOptions } from './network/fake.js';
 export type { Networking } from './network/networking.js';
+export { RemoteNetworking } from './network/remote.js';
 export {
   BlockDeviceMapping,
   type BlockDeviceMappingFields,
@@ -68,6 +75,8 @@ export {
   type OlderForm,
   type ResultOf,
 } from './rpc/methods.js';
+export { NETWORK_METHODS, type NetworkMethods } from './rpc/network-methods.js';
+export { RECORD_METHODS, type RecordMethods } from './rpc/record-methods.js';
 export { NAMED_METHODS } from './rpc/named-methods.js';
 export { OTHER_METHODS } from './rpc/other-methods.js';
 export {
@@ -75,6 +84,7 @@ export {
   CONDUCTOR_TOPIC,
   CONTROL_EXCHANGE,
   OPS_CAPABLE_VERSION,
+  RECORDS_TOPIC,
   RPC_TOPIC,
   RPC_TOPIC_OPS,
 } from './rpc/topics.js';
@@ -88,6 +98,8 @@ export type {
   WorkOptions,
 } from './virt/driver.js';
 export { FakeVirtDriver, type FakeVirtOptions } from './virt/fake.js';
-export { type HypervisorPeer, HypervisorNetwork } from './virt/hypervisor-network.js';
+export { HypervisorDirectory } from './virt/hypervisor-directory.js';
+export { HypervisorNetwork } from './virt/hypervisor-network.js';
+export type { GuestStore, Hypervisors } from './virt/hypervisors.js';
 export type { Pause } from './virt/pause.js';
 export { type Hold, StepControl, type VirtStep } from './virt/step-control.js';

@@ -1,9 +1,12 @@
-import type { Logger } from '@ebbgate/core';
-import { Cloud } from './main-job/cloud.js';
+import { type Logger, MessagingTimeoutError, within } from '@ebbgate/core';
 import { checkInvariants } from './main-job/invariants.js';
-import type { JobEvent, View } from './main-job/job-events.js';
+import type { JobCloud } from './main-job/job-cloud.js';
+import type { Check, JobEvent, View } from './main-job/job-events.js';
 import type { JobOptions } from './main-job/job-options.js';
+import { Interruption } from './main-job/interruption.js';
+import { inProcessCloud } from './main-job/in-process-cloud.js';
 import { Observer } from './main-job/observer.js';
+import { ProcessCloud, type ProcessCloudParts } from './main-job/process-cloud.js';
 import { RecordedJob } from './main-job/recorded-job.js';
 import { Scenario } from './main-job/scenario.js';
 
@@ -13,12 +16,14 @@ export interface JobParts {
   readonly logger: Logger;
   /** Milliseconds since the job began. */
   readonly now: () => number;
+  /** Ends the job when it aborts; its reason is an Interruption. */
+  readonly interrupted: AbortSignal;
+  /** With these each host, and the conductor, is a process of its own; else all are in this one. */
+  readonly processes?: ProcessCloudParts;
 }
 
-/** Without ops servers follow-ups are waited for in vain: not for 60 s, as usual, so that one sees the end of it. */
-function shortRpcTimeoutMs({ migrationMs }: JobOptions): number {
-  return Math.min(1500, Math.max(300, Math.round(migrationMs / 2)));
-}
+/** What is cut off gets so long to close its connections. */
+const END_MS = 2000;
 
 const WITHOUT_OPS =
   'Without ops servers this is what happens: what others had to tell a host that drains waited in the queue of the ' +
@@ -27,54 +32,88 @@ const WITHOUT_OPS =
 /**
  * Runs the main job: the recorded requests of a Nova client, on two or more compute hosts, with SIGTERM in the middle.
  * Resolves with whether all invariants hold.
+ * @throws Interruption when the signal aborts before that; then everything is cut off, as by the end of the process
  */
-export async function runMainJob(options: JobOptions, { view, logger, now }: JobParts): Promise<boolean> {
+export async function runMainJob(options: JobOptions, parts: JobParts): Promise<boolean> {
   const emit = (event: JobEvent): void => {
-    view.show(now(), event);
+    parts.view.show(parts.now(), event);
   };
   const note = (text: string): void => {
     emit({ kind: 'note', text });
   };
-  const recorded = await RecordedJob.read();
+  const { processes } = parts;
+  const recorded = await RecordedJob.read({ freshIds: processes !== undefined });
   note(`Recorded requests of a Nova client: ${recorded.sources.join(', ')}`);
   const observer = new Observer(emit);
-  const cloud: Cloud = new Cloud({
-    ...cloudOptions(options, recorded),
-    logger,
-    portId: (uuid) => (uuid === recorded.instanceUuid ? recorded.portId : undefined),
-    onSend: (message) => {
-      observer.onSend(cloud, message);
-    },
-  });
-  observer.watch(cloud);
+  const wishes = cloudWishes(options, recorded, processes ? 1000 : 300);
+  const cloud = processes
+    ? new ProcessCloud(wishes, processes, observer)
+    : inProcessCloud(wishes, recorded, parts.logger, observer);
+  observer.watchRecords(cloud.records.events);
+  if (processes) note('Each compute host, and the conductor, is a process of its own');
   if (!options.opsServer) {
     note(
-      `No ops servers: follow-ups go to topic compute; calls wait ${shortRpcTimeoutMs(options)} ms for a sign of life`,
+      `No ops servers: follow-ups go to topic compute; calls wait ${wishes.rpcTimeoutMs} ms for a sign of life`,
     );
   }
-  await cloud.start();
-  const facts = await new Scenario(cloud, recorded, options, note).run();
-  note('Stopping everything');
-  await cloud.stop();
-  const checks = await checkInvariants(cloud, facts, observer);
+  const scenario = new Scenario(cloud, observer, recorded, options, note);
+  const checks = await orCutOff(runOn(cloud, scenario, observer, note), cloud, note, parts.interrupted);
   const holds = checks.every((check) => check.holds);
   emit({ kind: 'verdict', holds, checks, remark: options.opsServer ? '' : WITHOUT_OPS });
-  view.end();
+  parts.view.end();
   return holds;
 }
 
-function cloudOptions(options: JobOptions, { source, dest }: RecordedJob) {
-  const { transport, bootMs, migrationMs, instances, opsServer } = options;
+async function runOn(
+  cloud: JobCloud,
+  scenario: Scenario,
+  observer: Observer,
+  note: (text: string) => void,
+): Promise<readonly Check[]> {
+  await cloud.start();
+  const facts = await within(
+    scenario.run(),
+    { signal: cloud.broken },
+    () => new Error('no time limit was set'),
+  );
+  note('Stopping everything');
+  return checkInvariants(await cloud.stop(), facts, observer);
+}
+
+/** The outcome of the job; when it fails, or the signal aborts, nothing of the cloud is left either. */
+async function orCutOff<T>(
+  job: Promise<T>,
+  cloud: JobCloud,
+  note: (text: string) => void,
+  signal: AbortSignal,
+): Promise<T> {
+  const late = (): Error => new MessagingTimeoutError('Not everything was closed in time');
+  try {
+    return await within(job, { signal }, late);
+  } catch (error) {
+    await within(cloud.cutOff(), { timeoutMs: END_MS }, late).catch(() => undefined); // the process ends anyhow
+    if (error instanceof Interruption) note(error.message);
+    throw error;
+  }
+}
+
+/**
+ * @param leastTimeoutMs - without ops servers follow-ups are waited for in vain: not for 60 s, as usual, so that one sees
+ * the end of it, but at least so long
+ */
+function cloudWishes(options: JobOptions, { source, dest }: RecordedJob, leastTimeoutMs: number) {
+  const { bootMs, migrationMs, instances, opsServer } = options;
   const workMs = bootMs * 2 + migrationMs * instances;
+  const shortMs = Math.min(1500, Math.max(leastTimeoutMs, Math.round(migrationMs / 2)));
   return {
-    transport,
     bootMs,
     migrationMs,
     opsServer,
+    transport: options.transport,
     hosts: hostNames(options.hosts, source, dest),
     // With ops servers never used up: a drain ends with its last task.
-    tasksMs: opsServer ? workMs * 2 + 30_000 : workMs + shortRpcTimeoutMs(options) * 2,
-    ...(!opsServer && { rpcTimeoutMs: shortRpcTimeoutMs(options) }),
+    tasksMs: opsServer ? workMs * 2 + 30_000 : workMs + shortMs * 2,
+    rpcTimeoutMs: opsServer ? 60_000 : shortMs,
   };
 }
 

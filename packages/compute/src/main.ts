@@ -1,8 +1,15 @@
 #!/usr/bin/env node
+import { tmpdir } from 'node:os';
 import { ConfigurationError, type Logger, MessagingError, silentLogger } from '@ebbgate/core';
 import { Command, CommanderError } from 'commander';
-import { pino } from 'pino';
-import { runMainJob } from './main-job.js';
+import { brokerAt, isInProcess } from './main/broker.js';
+import { runCompute } from './main/compute-daemon.js';
+import { runConductor } from './main/conductor-daemon.js';
+import { stderrLog } from './main/daemon.js';
+import { readComputeOptions, readConductorOptions, withDaemonFlags } from './main/daemon-options.js';
+import { type JobParts, runMainJob } from './main-job.js';
+import { DaemonError } from './main-job/daemon.js';
+import { Interruption, INTERRUPTION_CODES } from './main-job/interruption.js';
 import type { View } from './main-job/job-events.js';
 import { type JobOptions, readJobOptions } from './main-job/job-options.js';
 import { JsonView } from './main-job/json-view.js';
@@ -10,7 +17,12 @@ import { LiveView } from './main-job/live-view.js';
 import { PlainView } from './main-job/plain-view.js';
 import { methodsText } from './rpc/methods-text.js';
 
-const EXIT = { holds: 0, broken: 1, usage: 2 } as const;
+const DAEMON_HELP = `
+SIGTERM and the first SIGINT drain; a SIGINT while it drains ends it at once.
+Exit codes: 0 all was finished · 1 could not start · 2 usage · 3 work was left · 4 the overall time-out ended it ·
+130 SIGINT while draining.`;
+
+const EXIT = { holds: 0, broken: 1, usage: 2, outputClosed: 141 } as const;
 
 function makeView(json: boolean, now: () => number): View {
   const { stdout } = process;
@@ -20,23 +32,79 @@ function makeView(json: boolean, now: () => number): View {
   return canDraw ? new LiveView(stdout, now) : new PlainView(write);
 }
 
-/** Logs go to stderr, so that what is printed stays readable by machines. */
-function makeLogger({ logs }: JobOptions): Logger {
-  if (!logs) return silentLogger;
-  return pino({ level: 'info', redact: ['*.password', '*.admin_password', '*.url'] }, pino.destination(2));
+/** With a broker that other processes can reach each host is one. */
+async function processesFor(
+  { transport, logs }: JobOptions,
+  logger: Logger,
+): Promise<Pick<JobParts, 'processes'>> {
+  if (isInProcess(transport)) return {};
+  const open = await brokerAt(transport);
+  const processes = {
+    program: import.meta.filename,
+    env: process.env,
+    temporaryFolder: tmpdir(),
+    openTransport: () => open(logger),
+    ...(logs && { logTo: process.stderr }),
+  };
+  return { processes };
+}
+
+/**
+ * Aborts, with an {@link Interruption}, when the process gets SIGINT or SIGTERM. A second signal ends the process at
+ * once: there must be a way out of an end that hangs.
+ */
+function interruptedBySignals(): AbortSignal {
+  const abort = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (abort.signal.aborted) process.exit(INTERRUPTION_CODES[signal]);
+      abort.abort(new Interruption(signal));
+    });
+  }
+  return abort.signal;
 }
 
 async function mainJob(flags: unknown): Promise<void> {
+  endWithReader();
   const options = readJobOptions(flags);
+  const logger = options.logs ? stderrLog('info') : silentLogger;
+  const processes = await processesFor(options, logger);
+  const interrupted = interruptedBySignals();
   const beganAt = performance.now();
   const now = (): number => performance.now() - beganAt;
   const view = makeView(options.json, now);
   try {
-    const holds = await runMainJob(options, { view, logger: makeLogger(options), now });
+    const holds = await runMainJob(options, { view, logger, now, interrupted, ...processes });
     process.exitCode = holds ? EXIT.holds : EXIT.broken;
   } finally {
     view.end();
   }
+}
+
+function addDaemons(root: Command): void {
+  const compute = root
+    .command('compute')
+    .description('A compute host with a fake hypervisor. SIGTERM drains it.')
+    .option('--host <name>', 'its name: the server of its topics (default: that of the machine)')
+    .requiredOption('--state-dir <folder>', 'where the guests of all hosts are kept; shared by them; needed')
+    .option('--boot-ms <ms>', 'how long a boot takes (default: 600)')
+    .option('--migration-ms <ms>', 'how long the memory of a guest takes to be copied (default: 4000)')
+    .option('--ops-topic <name>', 'topic of what finishes operations (default: compute-ops)')
+    .option('--no-ops-server', 'serve topic compute only')
+    .option('--max-concurrent-builds <n>', 'default: 10')
+    .option('--max-concurrent-live-migrations <n>', 'default: 1')
+    .option('--recheck-interval <seconds>', 'how often operations held open are checked (default: 10)');
+  withDaemonFlags(compute).action((flags: unknown) => runCompute(readComputeOptions(flags)));
+  const conductor = root
+    .command('conductor')
+    .description('A conductor: has the records, unless told otherwise. SIGTERM drains it.')
+    .option('--name <name>', 'its name: the server of its topics (default: that of the machine)')
+    .option(
+      '--records <where>',
+      'memory: has them, and serves them to all; rpc: uses those (default: memory)',
+    );
+  withDaemonFlags(conductor).action((flags: unknown) => runConductor(readConductorOptions(flags)));
+  for (const daemon of [compute, conductor]) daemon.addHelpText('after', DAEMON_HELP);
 }
 
 function program(): Command {
@@ -48,7 +116,7 @@ function program(): Command {
     .command('main-job')
     .description(
       'Boots the instance of a recorded Nova request, moves it live to another host, and sends SIGTERM in the middle.\n' +
-        'Exit code: 0 when all invariants hold, 1 when not, 2 for a wrong flag.',
+        'Exit code: 0 when all invariants hold, 1 when not, 2 for a wrong flag, 130 or 143 when ended by SIGINT or SIGTERM.',
     )
     .option('--hosts <n>', 'compute hosts, at least 2 (default: 2)')
     .option('--instances <n>', 'instances that migrate, one after another (default: 1)')
@@ -58,15 +126,32 @@ function program(): Command {
     .option('--no-ops-server', 'hosts without an ops server: shows what it is there to prevent')
     .option('--json', 'one JSON object a line')
     .option('--logs', 'also print what the services log, on stderr')
-    .option('--transport <url>', 'the broker (default: memory:)')
+    .option(
+      '--transport <url>',
+      'the broker; with rabbit://… each host is a process of its own (default: memory:)',
+    )
     .action(mainJob);
+  addDaemons(root);
   root
     .command('methods')
     .description('Prints the table of compute methods: version, call or cast, topic, arguments.')
     .option('--json', 'as one JSON object')
-    .action(({ json }: { readonly json?: boolean }) => void process.stdout.write(methodsText(json === true)));
+    .action(({ json }: { readonly json?: boolean }) => {
+      endWithReader();
+      process.stdout.write(methodsText(json === true));
+    });
   for (const command of root.commands) command.exitOverride();
   return root;
+}
+
+/** For commands that are there to print; a daemon goes on without readers. */
+function endWithReader(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // Whoever read the output is gone, as with `| head`: nobody is left to be told anything.
+    if (error.code === 'EPIPE') process.exit(EXIT.outputClosed);
+    process.stderr.write(`${describe(error)}\n`);
+    process.exit(EXIT.broken);
+  });
 }
 
 async function main(): Promise<void> {
@@ -77,6 +162,7 @@ async function main(): Promise<void> {
       process.exitCode = error.exitCode === 0 ? 0 : EXIT.usage; // help and version are no errors
       return;
     }
+    if (error instanceof Interruption) process.exit(error.exitCode); // what was cut off may hold it open for a while
     process.exitCode = isUsage(error) ? EXIT.usage : EXIT.broken;
     process.stderr.write(`${describe(error)}\n`);
   }
@@ -90,7 +176,8 @@ function isUsage(error: unknown): boolean {
 }
 
 function describe(error: unknown): string {
-  if (isUsage(error) && error instanceof Error) return `error: ${error.message}`;
+  if (error instanceof DaemonError || (isUsage(error) && error instanceof Error))
+    return `error: ${error.message}`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 

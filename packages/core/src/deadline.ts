@@ -38,6 +38,7 @@ export class Deadline {
     return Math.max(0, this.#at - performance.now());
   }
 
+  /** It has passed. */
   get expired(): boolean {
     return performance.now() >= this.#at;
   }

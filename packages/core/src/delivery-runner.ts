@@ -2,7 +2,8 @@ import { diagnostics, type HandledAs } from './diagnostics.js';
 import type { Delivery, ServerSource } from './driver.js';
 import { DuplicateWindow } from './duplicate-window.js';
 import { Executor } from './executor.js';
-import { HeldDeliveries, type HeldOptions } from './held-deliveries.js';
+import { HeldDeliveries } from './held-deliveries.js';
+import type { Intake } from './intake.js';
 import type { MessageHandler } from './message-handler.js';
 import type { MessageServerOptions } from './message-server-options.js';
 import { errorText, redactedCause } from './redact.js';
@@ -37,11 +38,12 @@ export class DeliveryRunner<Request> {
   readonly #executor: Executor;
   readonly #window: DuplicateWindow;
   readonly #held: HeldDeliveries;
+  readonly #intake: Intake;
   /** Slots that have ended and are not passed on yet. */
   #ended = 0;
 
-  /** @param intake - how to ask the broker for no more, and for more again */
-  constructor(parts: RunnerParts<Request>, intake: Pick<HeldOptions, 'onStall' | 'onRelief'>) {
+  /** @param intake - hears of what speaks for asking the broker for no more, and for more again */
+  constructor(parts: RunnerParts<Request>, intake: Intake) {
     const { slots, duplicateWindow, stallMs, maxHeldMs } = parts.options;
     this.#transport = parts.transport;
     this.#source = parts.source;
@@ -51,7 +53,18 @@ export class DeliveryRunner<Request> {
     const onTooLong = (delivery: Delivery): void => {
       this.release(delivery);
     };
-    this.#held = new HeldDeliveries({ stallMs, maxHeldMs, onTooLong, ...intake });
+    this.#intake = intake;
+    this.#held = new HeldDeliveries({
+      stallMs,
+      maxHeldMs,
+      onTooLong,
+      onStall: () => {
+        intake.onStall();
+      },
+      onRelief: () => {
+        intake.onRelief();
+      },
+    });
   }
 
   /** Handlers that run. */
@@ -127,10 +140,12 @@ export class DeliveryRunner<Request> {
     try {
       await this.#handler.beforeAccept?.(request);
     } catch (error) {
+      this.#intake.onRefused(); // first: what goes back must not come here again at once
       this.release(delivery);
       this.#failed(error);
       return;
     }
+    this.#intake.onAccepted();
     // Time has passed: its caller may have given up, or a copy of it may have begun.
     if (!this.#isSuperfluous(delivery, request)) this.#accept(delivery, request);
   }

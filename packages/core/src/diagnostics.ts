@@ -22,9 +22,13 @@ export const diagnostics: {
 
 /** One message that was sent. */
 export interface MessageDiagnostic {
+  /** Its id. */
   readonly messageId: string | undefined;
+  /** Where it goes: a topic, a server, a fanout or a reply address. */
   readonly destination: object;
+  /** Of its body, in bytes; estimated where no byte leaves the process. */
   readonly size: number;
+  /** Why it was not sent; absent when it was. */
   readonly error?: unknown;
 }
 
@@ -33,8 +37,12 @@ export type HandledAs = 'run' | 'expired' | 'duplicate' | 'malformed' | 'release
 
 /** One message that a server took up. */
 export interface ServerDiagnostic {
+  /** Its id, when it has one. */
   readonly messageId: string | undefined;
+  /** The topic that this server listens to. */
   readonly topic: string;
+  /** The server that got it. */
   readonly server: string;
+  /** What became of it. */
   readonly as: HandledAs;
 }

@@ -9,29 +9,41 @@ export type MaybePromise<T> = T | Promise<T>;
 
 /** One of the servers that listen on the topic. */
 export interface TopicDestination {
+  /** Any one server of the topic. */
   readonly kind: 'topic';
+  /** Name of the exchange. */
   readonly exchange: string;
+  /** Name of the topic. */
   readonly topic: string;
 }
 
 /** Exactly that server of the topic. */
 export interface ServerDestination {
+  /** One server of the topic. */
   readonly kind: 'server';
+  /** Name of the exchange. */
   readonly exchange: string;
+  /** Name of the topic. */
   readonly topic: string;
+  /** Name of the server. */
   readonly server: string;
 }
 
 /** Every server of the topic that listens now. */
 export interface FanoutDestination {
+  /** Every server that listens to the topic, each once. */
   readonly kind: 'fanout';
+  /** Name of the exchange. */
   readonly exchange: string;
+  /** Name of the topic. */
   readonly topic: string;
 }
 
 /** The reply queue of a caller. */
 export interface ReplyDestination {
+  /** The reply queue of one caller. */
   readonly kind: 'reply';
+  /** As the caller gave it in its request. */
   readonly address: string;
 }
 
@@ -40,8 +52,11 @@ export type Destination = TopicDestination | ServerDestination | FanoutDestinati
 
 /** What a server listens on: the topic, the topic and its own name, and the topic's fanout. */
 export interface ServerSource {
+  /** Name of the exchange. */
   readonly exchange: string;
+  /** Messages to the topic come to one of its servers. */
   readonly topic: string;
+  /** Messages to the server come to it alone. */
   readonly server: string;
 }
 
@@ -60,6 +75,7 @@ export interface PublishOptions {
  * channel the message came from: when that is gone they do nothing, and `accept` says so.
  */
 export interface Delivery {
+  /** As it came. Shared with nobody; never changed. */
   readonly message: WireMessage;
   /** The broker has handed this message out before, to us or to another. */
   readonly redelivered: boolean;
@@ -90,6 +106,7 @@ export interface Listener {
   stop(): Promise<void>;
   /** As `stop`, but `resume` takes it back; private queues stay. */
   pause(): Promise<void>;
+  /** Takes a `pause` back: what waits at the broker comes again. */
   resume(): Promise<void>;
   /**
    * Ends the listener: what was accepted is acknowledged at the broker, what was not settled goes back, what belongs
@@ -109,6 +126,7 @@ export interface ReplyQueue {
 
 /** Whether a listener hears anything right now. */
 export interface ListenerStatus {
+  /** What is listened to. */
   readonly source: ServerSource;
   /** The broker has confirmed the subscription, and nothing has ended it since. False while stopped or paused. */
   readonly subscribed: boolean;
@@ -119,7 +137,9 @@ export type ConnectionState = 'idle' | 'connecting' | 'connected' | 'blocked' | 
 
 /** What a driver knows about itself right now. */
 export interface DriverStatus {
+  /** Of the connection that counts, when it has several. */
   readonly connection: ConnectionState;
+  /** One for each listener that is not closed. */
   readonly listeners: readonly ListenerStatus[];
 }
 
@@ -135,7 +155,9 @@ export interface DriverEvents {
 
 /** What a driver is given besides its URL. */
 export interface DriverContext {
+  /** Where the driver logs: never payloads, never credentials. */
   readonly logger: Logger;
+  /** Whom the driver tells what happens below. */
   readonly events: DriverEvents;
 }
 
@@ -144,14 +166,24 @@ export interface DriverContext {
  * MAY and need not do; `@ebbgate/driver-testkit` checks it.
  */
 export interface Driver {
+  /** What it can do: read by the code above it and by the conformance suite. Never changes. */
   readonly features: DriverFeatures;
+  /** Milliseconds for which a reply is sent again when the queue of its caller is missing; default 60000. */
+  readonly replyRetryMs?: number;
   /**
    * Resolves when the broker can be used. Called before everything else but `status` and `close`, and again only when it
    * failed.
    */
   connect(deadline: Deadline): Promise<void>;
+  /**
+   * Resolves when the broker can be used; rejects with MessageDeliveryError when so many further attempts after the next
+   * one have failed too, or at the deadline. Called while `connect` is under way and after it, any number of times, for
+   * sends with a limited `retry`. May be left out: then only their deadline bounds connecting.
+   */
+  reach?(deadline: Deadline, retry: number): Promise<void>;
   /** Resolves, in bounded time, when nothing of the driver is left: no socket, no timer, no loop. Never rejects. */
   close(): Promise<void>;
+  /** How it is right now. May be asked in any state; does no I/O. */
   status(): DriverStatus;
   /**
    * Resolves (or returns undefined) when the broker has taken the message. Throws or rejects with MessageDeliveryError (outcome

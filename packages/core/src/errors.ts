@@ -6,7 +6,9 @@ export type Outcome = 'not-sent' | 'unknown' | 'answered';
 
 /** What every error of the family may be given besides its message. */
 export interface MessagingErrorOptions {
+  /** What went wrong underneath. */
   readonly cause?: unknown;
+  /** May the request have run? Default: the one of the class. */
   readonly outcome?: Outcome;
 }
 
@@ -33,6 +35,7 @@ export class MessagingError extends Error {
     hide(this, KINDS, kindsOf(new.target));
   }
 
+  /** By the brands of the classes, so that `instanceof` works across two copies of a package. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     if (typeof value !== 'object' || value === null) return false;
     if (!Object.hasOwn(this, 'kind')) return Function.prototype[Symbol.hasInstance].call(this, value);
@@ -61,6 +64,7 @@ function kindsOf(type: typeof MessagingError): readonly string[] {
 
 /** No answer in time (`ERR_TIMEOUT`); the request may have run. */
 export class MessagingTimeoutError extends MessagingError {
+  /** The brand of its instances. */
   static override readonly kind: string = 'MessagingTimeoutError';
 
   constructor(message: string, options: MessagingErrorOptions = {}) {
@@ -70,6 +74,7 @@ export class MessagingTimeoutError extends MessagingError {
 
 /** The broker did not take the message (`ERR_DELIVERY`). `outcome` tells *not-sent* from *unknown*. */
 export class MessageDeliveryError extends MessagingError {
+  /** The brand of its instances. */
   static override readonly kind: string = 'MessageDeliveryError';
 
   constructor(message: string, options: MessagingErrorOptions = {}) {
@@ -79,6 +84,7 @@ export class MessageDeliveryError extends MessagingError {
 
 /** The destination was never declared: nobody can receive the message (`ERR_UNDELIVERABLE`). */
 export class MessageUndeliverableError extends MessagingError {
+  /** The brand of its instances. */
   static override readonly kind: string = 'MessageUndeliverableError';
 
   constructor(message: string, options: MessagingErrorOptions = {}) {
@@ -88,6 +94,7 @@ export class MessageUndeliverableError extends MessagingError {
 
 /** More is waiting to be sent, or to be answered, than the limits allow (`ERR_BACKPRESSURE`). */
 export class BackpressureError extends MessagingError {
+  /** The brand of its instances. */
   static override readonly kind: string = 'BackpressureError';
 
   constructor(message: string, options: MessagingErrorOptions = {}) {
@@ -97,6 +104,7 @@ export class BackpressureError extends MessagingError {
 
 /** A target lacks what the operation needs, or has what it cannot have (`ERR_INVALID_TARGET`). */
 export class InvalidTargetError extends MessagingError {
+  /** The brand of its instances. */
   static override readonly kind: string = 'InvalidTargetError';
   /** The target as text, if there was one. */
   readonly target: string | undefined;
@@ -110,6 +118,7 @@ export class InvalidTargetError extends MessagingError {
 
 /** A transport URL that cannot be read (`ERR_INVALID_TRANSPORT_URL`). The text never holds its credentials. */
 export class InvalidTransportUrlError extends MessagingError {
+  /** The brand of its instances. */
   static override readonly kind: string = 'InvalidTransportUrlError';
 
   constructor(message: string, options: MessagingErrorOptions = {}) {
@@ -119,6 +128,7 @@ export class InvalidTransportUrlError extends MessagingError {
 
 /** An option is unknown, of the wrong type or out of range (`ERR_CONFIGURATION`); the text names it. */
 export class ConfigurationError extends MessagingError {
+  /** The brand of its instances. */
   static override readonly kind: string = 'ConfigurationError';
 
   constructor(message: string, options: MessagingErrorOptions = {}) {
@@ -128,6 +138,7 @@ export class ConfigurationError extends MessagingError {
 
 /** No driver was given for the scheme, or it could not be made (`ERR_DRIVER_LOAD`). */
 export class DriverLoadError extends MessagingError {
+  /** The brand of its instances. */
   static override readonly kind: string = 'DriverLoadError';
 
   constructor(message: string, options: MessagingErrorOptions = {}) {
@@ -137,6 +148,7 @@ export class DriverLoadError extends MessagingError {
 
 /** A server could not begin to listen (`ERR_SERVER_LISTEN`); it may be started again. */
 export class ServerListenError extends MessagingError {
+  /** The brand of its instances. */
   static override readonly kind: string = 'ServerListenError';
 
   constructor(message: string, options: MessagingErrorOptions = {}) {
@@ -146,6 +158,7 @@ export class ServerListenError extends MessagingError {
 
 /** `wait()` ran into its time limit (`ERR_WAIT_TIMEOUT`); what still runs goes on, and may be waited for again. */
 export class ServerWaitTimeoutError extends MessagingError {
+  /** The brand of its instances. */
   static override readonly kind: string = 'ServerWaitTimeoutError';
   /** Handlers that were still running. */
   readonly running: number;
@@ -165,6 +178,7 @@ export class ServerWaitTimeoutError extends MessagingError {
 
 /** The broker refused the credentials or the permission (`ERR_AUTHENTICATION`). */
 export class AuthenticationError extends MessagingError {
+  /** The brand of its instances. */
   static override readonly kind: string = 'AuthenticationError';
 
   constructor(message: string, options: MessagingErrorOptions = {}) {
@@ -174,6 +188,7 @@ export class AuthenticationError extends MessagingError {
 
 /** The transport was closed before or during the operation (`ERR_TRANSPORT_CLOSED`). */
 export class TransportClosedError extends MessagingError {
+  /** The brand of its instances. */
   static override readonly kind: string = 'TransportClosedError';
 
   constructor(message: string, options: MessagingErrorOptions = {}) {
@@ -183,6 +198,7 @@ export class TransportClosedError extends MessagingError {
 
 /** A value cannot be sent, or a message cannot be read (`ERR_SERIALIZATION`). Never holds the content. */
 export class SerializationError extends MessagingError {
+  /** The brand of its instances. */
   static override readonly kind: string = 'SerializationError';
   /** Where in the value, like `args.disk[3].size`; empty for the value as a whole. */
   readonly path: string;

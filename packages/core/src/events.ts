@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import { EventEmitter } from 'eventemitter3';
 
 /** What a transport tells: names, and the arguments of each. Nothing here carries a payload or a secret. */
@@ -15,6 +16,7 @@ export class TypedEvents<Events extends object> {
     this.#onListenerError = onListenerError;
   }
 
+  /** Adds a listener. Returns what takes it away again. */
   on<Name extends keyof Events & string>(name: Name, listener: Handlers<Events>[Name]): () => void {
     const guarded = (event: Events[Name]): void => {
       this.#call(name, listener, event);
@@ -23,6 +25,7 @@ export class TypedEvents<Events extends object> {
     return () => void this.#emitter.off(name, guarded);
   }
 
+  /** Tells every listener, at once and in order; what one throws is reported and stops none of the others. */
   emit<Name extends keyof Events & string>(name: Name, event: Events[Name]): void {
     this.#emitter.emit(name, event);
   }
@@ -40,7 +43,7 @@ export class TypedEvents<Events extends object> {
     try {
       const call: (event: Events[Name]) => unknown = listener; // an async one returns a promise, whatever its type says
       const result = call(event);
-      if (!(result instanceof Promise)) return;
+      if (!types.isPromise(result)) return; // of another realm too
       result.catch((error: unknown) => {
         this.#onListenerError(error, name);
       });

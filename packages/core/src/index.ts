@@ -45,8 +45,9 @@ export { TypedEvents } from './events.js';
 export type { DriverFeatures } from './features.js';
 export { secretId, uniqueId } from './ids.js';
 export { decodeJson, encodeJson, encodePlain } from './json.js';
+export { checkFunctions, checkMethods, refuseUnknown } from './known-options.js';
 export type { ServerState } from './lifecycle.js';
-export { type Logger, silentLogger } from './logger.js';
+export { checkLogger, type Logger, silentLogger } from './logger.js';
 export { memoryDriver } from './memory/driver.js';
 export { memoryFaults, type MemoryFaults } from './memory/faults.js';
 export type { MessageHandler } from './message-handler.js';
@@ -65,6 +66,7 @@ export {
   noOpSerializer,
   type SerializedContext,
   type Serializer,
+  serializerMethods,
 } from './serializer.js';
 export { Target, type TargetOptions } from './target.js';
 export { TimerEntry, TimerWheel, timers } from './timer-wheel.js';

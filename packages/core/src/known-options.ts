@@ -12,6 +12,29 @@ export function refuseUnknown(options: object, known: readonly string[]): void {
 }
 
 /**
+ * An object with these methods; absent, like every option.
+ *
+ * @throws ConfigurationError (`ERR_CONFIGURATION`) with the name and what would be right.
+ */
+export function checkMethods(name: string, value: unknown, methods: readonly string[]): void {
+  if (value === undefined || value === null) return;
+  const given = value as Readonly<Record<string, unknown>>; // anything else can be asked for members too
+  if (methods.every((method) => typeof given[method] === 'function')) return;
+  throw new ConfigurationError(`${name} must be an object with ${methods.join(', ')}`);
+}
+
+/**
+ * An array of functions, or absent.
+ *
+ * @throws ConfigurationError (`ERR_CONFIGURATION`) with the name.
+ */
+export function checkFunctions(name: string, value: unknown): void {
+  if (value === undefined || value === null) return;
+  if (Array.isArray(value) && value.every((each) => typeof each === 'function')) return;
+  throw new ConfigurationError(`${name} must be an array of functions`);
+}
+
+/**
  * A whole number of at least `min`.
  *
  * @throws ConfigurationError (`ERR_CONFIGURATION`) with the name, the value and what would be right.

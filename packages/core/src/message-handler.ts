@@ -9,7 +9,8 @@ export interface MessageHandler<Request> {
   idOf(request: Request): string | undefined;
   /**
    * Runs before the message is accepted, for endpoints that write a journal first (`decisions.md` 5). When it fails the
-   * message goes back.
+   * message goes back, and the server asks for no more for a while: 100 ms at first, then twice as long each time, up to
+   * 10 s, until a message is accepted again.
    */
   beforeAccept?(request: Request): MaybePromise<void>;
   /** Handles an accepted message to its very end, its reply included. The slot is given back when it settles. */

@@ -31,12 +31,20 @@ export function checkServerOptions(options: MessageServerOptions): Required<Mess
   if (fetched !== 'run' && fetched !== 'release') {
     throw new ConfigurationError(`fetched must be 'run' or 'release', not ${JSON.stringify(fetched)}`);
   }
+  const stallMs = checkMs('stallMs', options.stallMs ?? 1000, 1);
+  const maxHeldMs = checkMs('maxHeldMs', options.maxHeldMs ?? 30_000, 1);
+  if (maxHeldMs < stallMs) {
+    // What goes back before the server has asked for no more comes again at once.
+    throw new ConfigurationError(
+      `maxHeldMs (${String(maxHeldMs)}) must not be less than stallMs (${String(stallMs)})`,
+    );
+  }
   return Object.freeze({
     slots: checkWhole('slots', options.slots ?? 64, 1),
     prefetch: checkWhole('prefetch', options.prefetch ?? 16, 1),
     fetched,
     duplicateWindow: checkWhole('duplicateWindow', options.duplicateWindow ?? 1024, 0),
-    stallMs: checkMs('stallMs', options.stallMs ?? 1000, 1),
-    maxHeldMs: checkMs('maxHeldMs', options.maxHeldMs ?? 30_000, 1),
+    stallMs,
+    maxHeldMs,
   });
 }

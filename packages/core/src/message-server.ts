@@ -3,6 +3,7 @@ import type { HandledAs } from './diagnostics.js';
 import { asDriverFailure } from './driver-failure.js';
 import type { Delivery, Listener, ServerSource } from './driver.js';
 import { MessagingTimeoutError, ServerListenError, ServerWaitTimeoutError } from './errors.js';
+import { Intake } from './intake.js';
 import { Lifecycle, type ServerState } from './lifecycle.js';
 import type { MessageHandler } from './message-handler.js';
 import { checkServerOptions, type MessageServerOptions } from './message-server-options.js';
@@ -31,10 +32,12 @@ export type ServerCounts = Readonly<Record<HandledAs, number>>;
  * transport stops the server as well.
  */
 export class MessageServer<Request> {
+  /** What it listens to. */
   readonly source: ServerSource;
   readonly #transport: Transport;
   readonly #options: Required<MessageServerOptions>;
   readonly #runner: DeliveryRunner<Request>;
+  readonly #intake: Intake;
   readonly #lifecycle: Lifecycle;
   #listener: Listener | undefined;
   #leaveTransport: () => void = () => undefined;
@@ -51,14 +54,15 @@ export class MessageServer<Request> {
     this.#transport = transport;
     this.#options = checkServerOptions(options);
     const parts = { transport, source, handler, options: this.#options };
-    this.#runner = new DeliveryRunner(parts, {
-      onStall: () => {
+    this.#intake = new Intake({
+      pause: () => {
         void this.#mind(() => this.#listener?.pause());
       },
-      onRelief: () => {
+      resume: () => {
         if (this.state === 'listening') void this.#mind(() => this.#listener?.resume());
       },
     });
+    this.#runner = new DeliveryRunner(parts, this.#intake);
     this.#lifecycle = new Lifecycle({
       open: () => this.#open(),
       halt: () => this.#halt(),
@@ -66,6 +70,7 @@ export class MessageServer<Request> {
     });
   }
 
+  /** Where it is between `start()` and the end of `wait()`. */
   get state(): ServerState {
     return this.#lifecycle.state;
   }
@@ -80,6 +85,7 @@ export class MessageServer<Request> {
     return this.#runner.waiting;
   }
 
+  /** What became of the messages that it was given; a copy. */
   get counts(): ServerCounts {
     return { ...this.#runner.counts };
   }
@@ -122,11 +128,13 @@ export class MessageServer<Request> {
     this.#leaveTransport = this.#transport.onClosing(() => {
       void this.#mind(() => this.stop());
     });
+    this.#intake.begin();
     try {
       const credit = this.#options.prefetch;
       this.#listener = await this.#transport.listen(this.source, { credit }, (delivery) => {
         this.#onDelivery(delivery);
       });
+      if (this.#intake.paused) void this.#mind(() => this.#listener?.pause()); // by what came meanwhile
     } catch (error) {
       const { topic, server } = this.source;
       throw new ServerListenError(
@@ -145,6 +153,7 @@ export class MessageServer<Request> {
   }
 
   async #halt(): Promise<void> {
+    this.#intake.end();
     this.#runner.stopWatching();
     const stopped = this.#listener?.stop(); // first: what is given back must not come here again
     if (this.#options.fetched === 'release') this.#runner.releaseWaiting();

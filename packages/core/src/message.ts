@@ -23,6 +23,7 @@ export interface WireMessage {
    * off a wire whose format keeps the id in the body (`_unique_id` of the oslo envelope): its reader finds it there.
    */
   readonly id: string | undefined;
+  /** Read as bytes or, on drivers from which no byte leaves the process, as plain values. */
   readonly body: MessageBody;
   /** Neither broker nor server runs the message later than this. */
   readonly deadline: Deadline | undefined;

@@ -17,8 +17,17 @@ export interface Serializer {
   deserializeEntity(context: SerializedContext, entity: unknown): unknown;
   /** Must give an object: its members are those of the context on the wire. */
   serializeContext(context: SerializedContext): SerializedContext;
+  /** The members of a context that has arrived, as the endpoint gets them. */
   deserializeContext(context: SerializedContext): SerializedContext;
 }
+
+/** What every serializer has. */
+export const serializerMethods: readonly (keyof Serializer)[] = Object.freeze([
+  'serializeEntity',
+  'deserializeEntity',
+  'serializeContext',
+  'deserializeContext',
+]);
 
 /** Leaves everything as it is: the default. */
 export const noOpSerializer: Serializer = Object.freeze({
@@ -42,14 +51,17 @@ export class JsonPayloadSerializer implements Serializer {
     return toPlainWithInstances(entity, MAX_INSTANCES);
   }
 
+  /** Given back as it is. */
   deserializeEntity(_context: SerializedContext, entity: unknown): unknown {
     return entity;
   }
 
+  /** Given back as it is. */
   serializeContext(context: SerializedContext): SerializedContext {
     return context;
   }
 
+  /** Given back as it is. */
   deserializeContext(context: SerializedContext): SerializedContext {
     return context;
   }

@@ -35,11 +35,17 @@ export class Target {
     showAs(Target, (target) => target.toString());
   }
 
+  /** Scope of the topic; undefined for the transport's control exchange. */
   readonly exchange: string | undefined;
+  /** The name that servers listen to. */
   readonly topic: string | undefined;
+  /** Which of several interfaces on the topic; undefined for the one without a name. */
   readonly namespace: string | undefined;
+  /** Of the interface, `major.minor`. */
   readonly version: string | undefined;
+  /** One server of the topic instead of any. */
   readonly server: string | undefined;
+  /** To all servers of the topic. */
   readonly fanout: boolean | undefined;
   /** The namespace, then the legacy ones. Null is the null namespace. */
   readonly acceptedNamespaces: readonly (string | null)[];

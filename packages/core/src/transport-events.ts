@@ -12,8 +12,12 @@ export interface TransportEvents {
 
 /** Why a message or a reply was dropped. Holds names and sizes, never content. */
 export interface DroppedMessage {
+  /** Why nobody handled it. */
   readonly reason: 'malformed' | 'expired' | 'duplicate' | 'undispatchable' | 'reply-undeliverable';
+  /** Its id, when it could be read. */
   readonly messageId: string | undefined;
+  /** Where it was to be handled; undefined for replies. */
   readonly topic: string | undefined;
+  /** The reason in words, without content. */
   readonly detail: string;
 }

@@ -8,7 +8,9 @@ export interface TransportHostParts {
   readonly hostname: string;
   /** 1 … 65535. Absent: the driver's default. */
   readonly port?: number | undefined;
+  /** In clear, not percent-encoded. */
   readonly username?: string | undefined;
+  /** In clear, not percent-encoded. */
   readonly password?: string | undefined;
 }
 
@@ -24,7 +26,9 @@ export class TransportHost {
     showAs(TransportHost, (host) => `<TransportHost ${host.toString()}>`);
   }
 
+  /** Name or address; IPv6 without brackets. */
   readonly hostname: string;
+  /** Undefined for the driver's default. */
   readonly port: number | undefined;
   /** Undefined when there are no credentials. */
   readonly username: string | undefined;
@@ -48,10 +52,12 @@ export class TransportHost {
     Object.freeze(this);
   }
 
+  /** In clear: not for logs. */
   get password(): string | undefined {
     return this.#password;
   }
 
+  /** All parts are the same. */
   equals(other: TransportHost): boolean {
     return this.format() === other.format();
   }

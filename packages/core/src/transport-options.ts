@@ -1,13 +1,14 @@
 import type { DriverFactory } from './driver.js';
 import { ConfigurationError } from './errors.js';
-import { checkWhole, refuseUnknown } from './known-options.js';
-import { harmless, silentLogger, type Logger } from './logger.js';
+import { checkMethods, checkWhole, refuseUnknown } from './known-options.js';
+import { checkLogger, silentLogger, type Logger } from './logger.js';
 import { checkMs } from './within.js';
 
 /** How a transport is made. All may be left out. */
 export interface TransportOptions {
   /** Drivers besides the in-memory one, which is always there. */
   readonly drivers?: readonly DriverFactory[];
+  /** Default: none. */
   readonly logger?: Logger;
   /** Exchange of targets that name none (oslo's `control_exchange`); default `openstack`. */
   readonly controlExchange?: string;
@@ -23,7 +24,6 @@ export interface TransportOptions {
 }
 
 const NAMES = ['drivers', 'logger', 'controlExchange', 'sendTimeoutMs', 'maxPendingSends', 'maxPendingBytes'];
-const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 
 /**
  * Checked, complete and frozen.
@@ -33,18 +33,22 @@ const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export function checkTransportOptions(options: TransportOptions): Required<TransportOptions> {
   refuseUnknown(options, NAMES);
   const { drivers = [], logger = silentLogger } = options;
+  checkDrivers(drivers);
   const controlExchange: unknown = options.controlExchange ?? 'openstack'; // what a caller without types gave
   if (typeof controlExchange !== 'string' || controlExchange === '') {
     throw new ConfigurationError(`controlExchange must be a name, not ${JSON.stringify(controlExchange)}`);
   }
-  const missing = LEVELS.find((level) => typeof logger[level] !== 'function');
-  if (missing !== undefined) throw new ConfigurationError(`logger has no method "${missing}"`);
   return Object.freeze({
     drivers,
-    logger: harmless(logger),
+    logger: checkLogger(logger),
     controlExchange,
     sendTimeoutMs: checkMs('sendTimeoutMs', options.sendTimeoutMs ?? 60_000, 1),
     maxPendingSends: checkWhole('maxPendingSends', options.maxPendingSends ?? 100_000, 0),
     maxPendingBytes: checkWhole('maxPendingBytes', options.maxPendingBytes ?? 256 * 1024 ** 2, 0),
   });
+}
+
+function checkDrivers(drivers: unknown): void {
+  if (!Array.isArray(drivers)) throw new ConfigurationError('drivers must be an array of drivers');
+  for (const driver of drivers) checkMethods('each of drivers', driver ?? {}, ['create']);
 }

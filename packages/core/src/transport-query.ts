@@ -13,6 +13,7 @@ export class TransportQuery extends Map<string, string> {
     );
   }
 
+  /** As `toString()`: without secrets. */
   toJSON(): string {
     return formatQuery(this, () => '***');
   }

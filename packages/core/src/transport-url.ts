@@ -6,10 +6,13 @@ import { checkRawUrl, checkUrlPart, decodeUrlText, encodeUrlText, refuseUrl } fr
 
 /** What a {@link TransportUrl} is made of; texts as they are meant, not percent-encoded. */
 export interface TransportUrlParts {
+  /** Without the colon. */
   readonly scheme: string;
+  /** In order of preference. */
   readonly hosts?: readonly TransportHostParts[] | undefined;
   /** Empty text is another virtual host than none. */
   readonly virtualHost?: string | undefined;
+  /** Options of the driver, not percent-encoded. */
   readonly query?: ReadonlyMap<string, string> | Readonly<Record<string, string>> | undefined;
 }
 
@@ -30,6 +33,7 @@ export class TransportUrl {
 
   /** In lower case, whole: `redis+sentinel`. */
   readonly scheme: string;
+  /** In the order of the URL; at least one, unless the scheme needs none. */
   readonly hosts: readonly TransportHost[];
   /** Undefined when the URL has no path: `rabbit://host`. Empty when that is `/` alone. */
   readonly virtualHost: string | undefined;

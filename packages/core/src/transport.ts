@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { Deadline } from './deadline.js';
-import { diagnostics } from './diagnostics.js';
 import type {
+  ConnectionState,
   Delivery,
   Destination,
   Driver,
@@ -17,7 +17,6 @@ import type {
 import { driverEvents } from './driver-events.js';
 import { asDriverFailure } from './driver-failure.js';
 import {
-  BackpressureError,
   MessageDeliveryError,
   MessagingTimeoutError,
   TransportClosedError,
@@ -27,11 +26,16 @@ import { TypedEvents } from './events.js';
 import type { DriverFeatures } from './features.js';
 import type { Logger } from './logger.js';
 import type { WireMessage } from './message.js';
+import { PendingSends } from './pending-sends.js';
 import { redactedCause } from './redact.js';
+import { tellNotSent, tellSent } from './send-diagnostics.js';
 import type { TransportEvents } from './transport-events.js';
 import type { TransportOptions } from './transport-options.js';
 import type { TransportUrl } from './transport-url.js';
 import { within } from './within.js';
+
+/** In these states a send waits. */
+const AWAY: ReadonlySet<ConnectionState> = new Set(['connecting', 'disconnected', 'blocked']);
 
 /** `idle` until first used; `open` as long as it may be used, also while the broker is away. */
 export type TransportState = 'idle' | 'opening' | 'open' | 'closing' | 'closed';
@@ -43,29 +47,29 @@ export type TransportState = 'idle' | 'opening' | 'open' | 'closing' | 'closed';
 export class Transport {
   /** Without credentials. */
   readonly url: string;
+  /** The exchange of targets that name none. */
   readonly controlExchange: string;
+  /** Longest wait for the broker where the sender gave no deadline. */
   readonly sendTimeoutMs: number;
+  /** Where the transport and all that is built on it logs. */
   readonly logger: Logger;
+  /** What happens to the connection and to messages that nobody asks about. */
   readonly events: TypedEvents<TransportEvents>;
   readonly #driver: Driver;
-  readonly #maxPendingSends: number;
-  readonly #maxPendingBytes: number;
+  readonly #pending: PendingSends;
   readonly #onClosing = new Set<(error: TransportClosedError) => void>();
   /** Aborted when `close()` begins: ends what waits for the driver. */
   readonly #whileOpen = new AbortController();
   #state: TransportState = 'idle';
   #opening: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
-  #pendingSends = 0;
-  #pendingBytes = 0;
 
   /** @internal Made by {@link createTransport}, from checked options. */
   constructor(url: TransportUrl, factory: DriverFactory, options: Required<TransportOptions>) {
     this.url = url.toString();
     this.controlExchange = options.controlExchange;
     this.sendTimeoutMs = options.sendTimeoutMs;
-    this.#maxPendingSends = options.maxPendingSends;
-    this.#maxPendingBytes = options.maxPendingBytes;
+    this.#pending = new PendingSends(options.maxPendingSends, options.maxPendingBytes);
     this.logger = options.logger;
     this.events = new TypedEvents((error, event) => {
       this.logger.error({ err: redactedCause(error), event }, 'A listener of the transport failed');
@@ -74,17 +78,24 @@ export class Transport {
     this.#driver = factory.create(url, { logger: this.logger, events: driverEvents(this) });
   }
 
+  /** Whether it can be used. */
   get state(): TransportState {
     return this.#state;
   }
 
+  /** What the driver can do. */
   get features(): DriverFeatures {
     return this.#driver.features;
   }
 
+  /** Milliseconds for which a reply is sent again when the queue of its caller is missing. */
+  get replyRetryMs(): number {
+    return this.#driver.replyRetryMs ?? 60_000; // oslo.messaging's `kombu_missing_consumer_retry_timeout`
+  }
+
   /** Messages that wait to be taken by the broker. */
   get pendingSends(): number {
-    return this.#pendingSends;
+    return this.#pending.count;
   }
 
   /** Whether the broker is there, and for every listener whether the broker has confirmed it (AMQP-08). */
@@ -111,7 +122,7 @@ export class Transport {
     let sent: MaybePromise<void>;
     try {
       const isOpen = this.#state === 'open';
-      if (this.#pendingSends > 0 || !isOpen) this.#checkRoom(message);
+      if (this.#pending.count > 0 || !isOpen || this.#mustNotWait) this.#pending.checkRoom(message);
       sent = isOpen
         ? this.#driver.publish(destination, message, options)
         : this.#publishFirst(destination, message, options);
@@ -119,7 +130,7 @@ export class Transport {
       throw this.#sendFailed(error, destination, message);
     }
     if (sent !== undefined) return this.#follow(sent, destination, message);
-    if (diagnostics.published.hasSubscribers) publishDiagnostic(destination, message);
+    tellSent(destination, message);
   }
 
   /**
@@ -220,54 +231,50 @@ export class Transport {
     }
   }
 
+  get #mustNotWait(): boolean {
+    return this.#pending.most === 0 && AWAY.has(this.#driver.status().connection);
+  }
+
   #closedError(): TransportClosedError {
     return new TransportClosedError(`The transport ${this.url} is closed`);
   }
 
-  /** Connecting counts: the deadline of the send bounds it (AMQP-19). */
+  /**
+   * {@link Transport.connect} for one send: bounded by its deadline and, where the driver can count attempts, by its retry
+   * (AMQP-19).
+   * @throws MessageDeliveryError (`ERR_DELIVERY`), and what `connect` names.
+   */
+  async reach(deadline: Deadline, retry: number | undefined): Promise<void> {
+    const connecting = this.connect();
+    const late = (): Error => new MessageDeliveryError('Not connected to the broker before the deadline');
+    const limited = retry === undefined ? undefined : this.#driver.reach?.(deadline, retry);
+    const reached = limited ? Promise.all([limited, connecting]) : connecting;
+    connecting.catch(() => undefined); // whoever waits for it longer is told
+    await within(Promise.resolve<unknown>(reached), { timeoutMs: deadline.remainingMs }, late);
+  }
+
+  /** Connecting counts: deadline and retry of the send bound it (AMQP-19). */
   async #publishFirst(
     destination: Destination,
     message: WireMessage,
     options: PublishOptions,
   ): Promise<void> {
-    await within(
-      this.connect(),
-      { timeoutMs: options.deadline.remainingMs },
-      () => new MessageDeliveryError('Not connected to the broker before the deadline'),
-    );
+    await this.reach(options.deadline, options.retry);
     await this.#ask(async () => this.#driver.publish(destination, message, options));
   }
 
-  #checkRoom(message: WireMessage): void {
-    const bytes = this.#pendingBytes + message.body.size;
-    if (this.#pendingSends < this.#maxPendingSends && bytes <= this.#maxPendingBytes) return;
-    throw new BackpressureError(
-      `${String(this.#pendingSends)} messages wait for the broker; the limits are ${String(this.#maxPendingSends)} ` +
-        `messages (maxPendingSends) and ${String(this.#maxPendingBytes)} bytes (maxPendingBytes)`,
-    );
-  }
-
   async #follow(sent: Promise<void>, destination: Destination, message: WireMessage): Promise<void> {
-    const { size } = message.body;
-    this.#pendingSends += 1;
-    this.#pendingBytes += size;
     try {
-      await sent;
-      if (diagnostics.published.hasSubscribers) publishDiagnostic(destination, message);
+      await this.#pending.during(sent, message);
     } catch (error) {
       throw this.#sendFailed(error, destination, message);
-    } finally {
-      this.#pendingSends -= 1;
-      this.#pendingBytes -= size;
     }
+    tellSent(destination, message);
   }
 
   #sendFailed(cause: unknown, destination: Destination, message: WireMessage): MessagingError {
     const error = asDriverFailure(cause, 'The message was not sent');
-    if (diagnostics.publishFailed.hasSubscribers) {
-      const { id: messageId, body } = message;
-      diagnostics.publishFailed.publish({ messageId, destination, size: body.size, error });
-    }
+    tellNotSent(destination, message, error);
     return error;
   }
 
@@ -276,10 +283,6 @@ export class Transport {
     if (this.events.has('error')) this.events.emit('error', error);
     else this.logger.error({ err: error, url: this.url }, error.message);
   }
-}
-
-function publishDiagnostic(destination: Destination, message: WireMessage): void {
-  diagnostics.published.publish({ messageId: message.id, destination, size: message.body.size });
 }
 
 /** A listener or a reply queue that came when nobody waited for it any more. */

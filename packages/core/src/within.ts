@@ -1,4 +1,5 @@
 import { ConfigurationError } from './errors.js';
+import { refuseUnknown } from './known-options.js';
 import { onAbort } from './on-abort.js';
 import { TimerEntry, timers } from './timer-wheel.js';
 
@@ -9,6 +10,8 @@ export interface WaitOptions {
   /** When it aborts, the wait rejects with the signal's reason. What was waited for goes on. */
   readonly signal?: AbortSignal;
 }
+
+const NAMES = ['timeoutMs', 'signal'];
 
 class Limit extends TimerEntry {
   readonly #onTime: () => void;
@@ -34,11 +37,11 @@ export function checkMs(name: string, value: number, min = 0): number {
 /**
  * `work`, or what `onTimeout` makes when the time is over first, or the signal's reason. Leaves neither timer nor
  * listener behind. `work` itself goes on; if it fails later, nobody hears of it. Rejects with ConfigurationError
- * (`ERR_CONFIGURATION`) for a bad time.
+ * (`ERR_CONFIGURATION`) for a bad time or an unknown option.
  */
 export function within<T>(work: Promise<T>, options: WaitOptions, onTimeout: () => Error): Promise<T> {
   const { timeoutMs, signal } = options;
-  if (timeoutMs === undefined && signal === undefined) return work;
+  if (Object.keys(options).length === 0) return work;
   return new Promise<T>((resolve, reject) => {
     const fail: (reason: unknown) => void = reject; // passed on as it came, whatever it is
     const limit = new Limit(() => {
@@ -68,6 +71,7 @@ export function within<T>(work: Promise<T>, options: WaitOptions, onTimeout: () 
         fail(error);
       },
     );
+    refuseUnknown(options, NAMES);
     if (timeoutMs !== undefined) checkMs('timeoutMs', timeoutMs);
     if (signal?.aborted) {
       aborted();

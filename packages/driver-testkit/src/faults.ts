@@ -12,6 +12,7 @@ export interface BrokerFaults {
   restore(): MaybePromise<void>;
   /** Connections stay, but the broker answers nothing, confirms nothing, and delivers nothing until `resume`. */
   stall?(): MaybePromise<void>;
+  /** Takes a stall back. */
   resume?(): MaybePromise<void>;
   /** The broker ends every subscription by itself, and connections stay. */
   cancelConsumers?(): MaybePromise<void>;

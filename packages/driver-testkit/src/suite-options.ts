@@ -21,7 +21,9 @@ export interface It {
 
 /** What the suite needs, whatever the driver. */
 export interface DriverSuiteBase {
+  /** The runner's `describe`. */
   readonly describe: Describe;
+  /** The runner's `it`. */
   readonly it: It;
   /**
    * The manifest of the driver. Needed when no transport can be made before the tests run; a test compares it with the

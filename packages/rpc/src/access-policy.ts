@@ -3,6 +3,7 @@ export type AnyFunction = (...args: never[]) => unknown;
 
 /** Which methods of an endpoint may be called from outside (SEC-02). Asked once a method, when the server is made. */
 export interface AccessPolicy {
+  /** May this method be called from outside? A method that may not looks like one that is not there. */
   allows(endpoint: object, name: string, method: AnyFunction): boolean;
 }
 

@@ -13,6 +13,9 @@ import type { ServerRequest } from './interceptors.js';
 import { ReplySender } from './reply-sender.js';
 import { UndispatchableLog } from './undispatchable-log.js';
 
+/** Most characters of a request id in the log. */
+const MOST_ID = 200;
+
 /** What a server keeps of a request between reading and answering it. */
 export interface Incoming {
   readonly request: RpcRequest;
@@ -53,9 +56,9 @@ export class Answers {
     return sent?.catch((error: unknown) => this.failure(incoming, error));
   }
 
-  failure({ request, seen }: Incoming, thrown: unknown): MaybePromise<void> {
-    const { error, expected } = unwrapExpected(thrown);
-    if (!this.undispatchable.report(request, seen.topic, error)) this.#logFailure(seen, error, expected);
+  failure(incoming: Incoming, thrown: unknown): MaybePromise<void> {
+    const { request, seen } = incoming;
+    const error = this.#toldAnyhow(incoming, thrown);
     const { msgId, replyTo } = request;
     if (msgId === undefined || replyTo === undefined) return;
     // A copy: of an error that is passed on its first receiver here has the parts too (CORE-06).
@@ -71,8 +74,25 @@ export class Answers {
     }
   }
 
+  /** A proxy can refuse to be told apart from others; its caller is to be told all the same. */
+  #toldAnyhow(incoming: Incoming, thrown: unknown): unknown {
+    try {
+      return this.#told(incoming, thrown);
+    } catch {
+      return this.#told(incoming, new Error('An error that cannot be read was thrown'));
+    }
+  }
+
+  /** Tells the log, and gives what the caller is to be told. */
+  #told({ request, seen }: Incoming, thrown: unknown): unknown {
+    const { error, expected } = unwrapExpected(thrown);
+    if (!this.undispatchable.report(request, seen.topic, error)) this.#logFailure(seen, error, expected);
+    return error;
+  }
+
   #logFailure({ method, topic, context }: ServerRequest, error: unknown, expected: boolean): void {
-    const fields = { method, topic, requestId: context.requestId, err: loggable(error) };
+    const requestId = context.requestId?.slice(0, MOST_ID); // its sender chose it
+    const fields = { method, topic, requestId, err: loggable(error) };
     if (expected) this.#transport.logger.debug(fields, 'A method threw an expected error');
     else this.#transport.logger.error(fields, 'A method threw an error');
   }

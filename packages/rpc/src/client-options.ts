@@ -1,7 +1,10 @@
 import {
+  checkFunctions,
+  checkMethods,
   ConfigurationError,
   type RequestContext,
   type Serializer,
+  serializerMethods,
   Target,
   type TargetOptions,
   type Transport,
@@ -17,10 +20,15 @@ import { replyWaiters, type ReplyWaiters } from './reply-waiters.js';
 export interface RpcClientOptions {
   /** Milliseconds that a call waits for its reply; default 60000. */
   readonly timeoutMs?: number | null;
+  /** The highest version that may be sent; default: any. */
   readonly versionCap?: string | null;
+  /** Most further attempts to send after one that failed; default: as many as the time-out allows. */
   readonly retry?: number | null;
+  /** Milliseconds without a sign of life from the server after which a call fails; default: no monitor. */
   readonly callMonitorTimeoutMs?: number | null;
+  /** What is asked of the transport for each send. */
   readonly transportOptions?: RpcTransportOptions | null;
+  /** For contexts, arguments and results; default: plain values as they are. */
   readonly serializer?: Serializer;
   /** Around every call and cast, the first one outermost. */
   readonly interceptors?: readonly ClientInterceptor[];
@@ -55,6 +63,9 @@ export function checkOptions(
   options: RpcClientOptions,
 ): Prepared {
   const { serializer, interceptors = [], remoteErrors = new RemoteErrorRegistry(), ...overrides } = options;
+  checkMethods('serializer', serializer, serializerMethods);
+  checkMethods('remoteErrors', remoteErrors, ['nameOf', 'build']);
+  checkFunctions('interceptors', interceptors);
   const misplaced = Object.keys(overrides).find((name) => (TARGET_NAMES as readonly string[]).includes(name));
   if (misplaced !== undefined) {
     throw new ConfigurationError(`"${misplaced}" belongs to the target of a client, not to its options`);

@@ -16,7 +16,15 @@ import {
 import { requestMessage, type RequestSending, type RpcRequest } from './envelope.js';
 import { checkOptions, Prepared, type RpcClientOptions, type Shared } from './client-options.js';
 import { type ClientCall, compose } from './interceptors.js';
-import { type CallerContext, contextOf, plainArgs, plainContext, type SendOptions } from './outgoing.js';
+import {
+  type CallerContext,
+  checkSendOptions,
+  contextOf,
+  NO_OPTIONS,
+  plainArgs,
+  plainContext,
+  type SendOptions,
+} from './outgoing.js';
 import { override, type PrepareOptions, type SendSettings } from './prepare.js';
 import type { ReplyWaiter } from './reply-waiters.js';
 import { type Route, routeOf } from './route.js';
@@ -29,7 +37,6 @@ interface CallSending extends RequestSending {
 }
 
 const DEFAULT_TIMEOUT_MS = 60_000;
-const NO_OPTIONS: SendOptions = Object.freeze({});
 const NO_ARGS: Record<string, unknown> = Object.freeze({});
 
 /**
@@ -56,10 +63,12 @@ export class RpcClient {
       this.#chain = compose(shared.interceptors, (call) => this.#send(call));
   }
 
+  /** Where it sends to, and which interface. */
   get target(): Target {
     return this.#settings.target;
   }
 
+  /** What it sends with. */
   get transport(): Transport {
     return this.#shared.transport;
   }
@@ -84,11 +93,12 @@ export class RpcClient {
    * connection. Bounded by the deadline of the request being served here, unless `detached`.
    *
    * @param context - members to send; undefined sends those of the request being served here
-   * @param args - by name; `docs/values.md` tells what becomes of each kind of value
+   * @param args - by name; `docs/decisions/0003-json-values.md` tells what becomes of each kind of value
    * @throws Rejects with what the method threw (a registered type, or RemoteError `ERR_REMOTE`); NoSuchMethodError,
    * UnsupportedVersionError, ValidationError from the server; MessagingTimeoutError (`ERR_TIMEOUT`);
    * MessageUndeliverableError, MessageDeliveryError, BackpressureError, AuthenticationError, TransportClosedError; and,
-   * before anything is sent, InvalidTargetError, RpcVersionCapError, SerializationError, or the signal's reason.
+   * before anything is sent, ConfigurationError, InvalidTargetError, RpcVersionCapError, SerializationError, or the
+   * signal's reason.
    */
   call(
     context: CallerContext,
@@ -138,6 +148,7 @@ export class RpcClient {
 
   #call({ method, args, context, options }: ClientCall): Promise<unknown> {
     return new Promise((resolve, reject) => {
+      checkSendOptions(options);
       const { signal } = options;
       signal?.throwIfAborted();
       const { waiters, serializer, resultOf } = this.#shared;
@@ -171,7 +182,7 @@ export class RpcClient {
     if (request.replyTo === undefined) {
       const publish = (replyTo: string): MaybePromise<void> =>
         waiter.pending ? this.#publish(route, { ...request, replyTo }, sending, sending.deadline) : undefined;
-      this.#shared.waiters.open().then(publish).catch(fail);
+      this.#openReplies(sending.deadline).then(publish).catch(fail);
       return;
     }
     try {
@@ -182,6 +193,7 @@ export class RpcClient {
   }
 
   async #cast({ method, args, context, options }: ClientCall): Promise<undefined> {
+    checkSendOptions(options);
     const { signal } = options;
     signal?.throwIfAborted();
     const { serializer } = this.#shared;
@@ -202,6 +214,14 @@ export class RpcClient {
     const sent = this.#publish(route, request, { deadline: undefined, expirationMs: undefined }, deadline);
     if (sent) await (signal ? within(sent, { signal }, neverTimesOut) : sent);
     return undefined;
+  }
+
+  /** The reply queue; retry bounds connecting as it does for a cast (AMQP-19). */
+  async #openReplies(deadline: Deadline): Promise<string> {
+    const { transport, waiters } = this.#shared;
+    const { retry } = this.#settings;
+    if (retry !== undefined) await transport.reach(deadline, retry);
+    return waiters.open();
   }
 
   #publish(

@@ -4,9 +4,13 @@ import type { PrepareOptions } from './prepare.js';
 
 /** What a typed client needs of a client: RpcClient has it. */
 export interface ContractCaller {
+  /** As `RpcClient.prepare`. */
   prepare(overrides: PrepareOptions): ContractCaller;
+  /** As `RpcClient.call`. */
   call(context: CallerContext, method: string, args?: object, options?: SendOptions): Promise<unknown>;
+  /** As `RpcClient.cast`. */
   cast(context: CallerContext, method: string, args?: object, options?: SendOptions): Promise<void>;
+  /** As `RpcClient.canSendVersion`. */
   canSendVersion(version?: string | null): boolean;
 }
 

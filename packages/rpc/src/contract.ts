@@ -16,6 +16,7 @@ export interface MethodOptions<
 > {
   /** The version of the contract in which the method appeared; calls carry it. */
   readonly since: string;
+  /** `call` is answered, `cast` is not. */
   readonly kind: Kind;
   /** Schema of the arguments, an object of them by name. Absent: the method takes none. */
   readonly args?: Args;
@@ -29,9 +30,13 @@ export interface Method<
   Args extends MaybeSchema = MaybeSchema,
   Result extends MaybeSchema = MaybeSchema,
 > {
+  /** The version of the interface in which it appeared. */
   readonly since: string;
+  /** Whether it is answered. */
   readonly kind: Kind;
+  /** Schema of the arguments. */
   readonly args: Args;
+  /** Schema of the result. */
   readonly result: Result;
 }
 
@@ -44,6 +49,7 @@ export interface Contract<All extends Methods = Methods> {
   readonly namespace: string | undefined;
   /** The newest version: what an endpoint of the contract serves. */
   readonly version: string;
+  /** By name. */
   readonly methods: All;
 }
 

@@ -16,6 +16,9 @@ import {
   wrapEnvelope,
 } from '@ebbgate/core';
 
+/** Characters of an id or a reply address; ours have 32 and less than 50. */
+const LONGEST_ID = 1024;
+
 /** Arguments by name. */
 export type PlainArgs = PlainObject;
 
@@ -149,10 +152,10 @@ export function readRequest(message: WireMessage): RpcRequest {
   const method = inner['method'];
   if (typeof method !== 'string')
     throw new SerializationError('A request needs a text "method"', { path: 'method' });
-  const replyTo = optionalText(inner, '_reply_q');
-  const msgId = optionalText(inner, '_msg_id');
+  const replyTo = optionalId(inner, '_reply_q');
+  const msgId = optionalId(inner, '_msg_id');
   return {
-    uniqueId: optionalText(inner, '_unique_id'),
+    uniqueId: optionalId(inner, '_unique_id'),
     method,
     args: readArgs(inner['args']),
     namespace: optionalText(inner, 'namespace') ?? null,
@@ -172,7 +175,7 @@ export function readReply(message: WireMessage): RpcReply {
   const { body } = message;
   if (body instanceof LocalBody && !isRequest(body.local)) return body.local as RpcReply; // ours are requests or replies
   const inner = readInner(body.encode());
-  const msgId = optionalText(inner, '_msg_id');
+  const msgId = optionalId(inner, '_msg_id');
   if (msgId === undefined)
     throw new SerializationError('A reply needs a text "_msg_id"', { path: '_msg_id' });
   return {
@@ -202,6 +205,13 @@ function optionalText(inner: PlainObject, key: string): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === 'string') return value;
   throw new SerializationError(`"${key}" must be text`, { path: key });
+}
+
+/** Ids and addresses are kept, as keys, and logged: longer ones are none. */
+function optionalId(inner: PlainObject, key: string): string | undefined {
+  const id = optionalText(inner, key);
+  if (id === undefined || id.length <= LONGEST_ID) return id;
+  throw new SerializationError(`"${key}" has more than ${String(LONGEST_ID)} characters`, { path: key });
 }
 
 /** An explicit null, or what is no text, is kept apart from none at all: it is compatible with nothing (wire.md 1.6). */

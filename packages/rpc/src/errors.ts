@@ -6,6 +6,7 @@ export interface RemoteErrorDetails {
   readonly remoteType: string;
   /** Where that type comes from: a Python module, `builtins`, or `ebbgate` for our own side; empty when not told. */
   readonly remoteModule?: string;
+  /** The text of the peer's error. */
   readonly remoteMessage: string;
   /** Lines of the trace as sent, each ending in a newline. */
   readonly remoteTrace?: readonly string[];
@@ -16,10 +17,15 @@ export interface RemoteErrorDetails {
  * oslo.messaging, `Remote error: <type> <message>`, without the trace.
  */
 export class RemoteError extends MessagingError {
+  /** The brand of its instances. */
   static override readonly kind: string = 'RemoteError';
+  /** The name of the type of the peer's error. */
   readonly remoteType: string;
+  /** Where the type of the peer's error is defined. */
   readonly remoteModule: string;
+  /** The text of the peer's error. */
   readonly remoteMessage: string;
+  /** The lines of the peer's stack trace; empty when it sent none. */
   readonly remoteTrace: readonly string[];
 
   constructor(details: RemoteErrorDetails, options: MessagingErrorOptions = {}) {
@@ -37,7 +43,9 @@ export class RemoteError extends MessagingError {
 
 /** No endpoint has the method, or none lets it be called (`ERR_NO_SUCH_METHOD`). */
 export class NoSuchMethodError extends MessagingError {
+  /** The brand of its instances. */
   static override readonly kind: string = 'NoSuchMethodError';
+  /** The method that was asked for. */
   readonly method: string;
 
   constructor(method: string, options: MessagingErrorOptions = {}) {
@@ -52,8 +60,11 @@ export class NoSuchMethodError extends MessagingError {
 
 /** No endpoint serves the namespace and the version (`ERR_UNSUPPORTED_VERSION`), or the version cannot be read. */
 export class UnsupportedVersionError extends MessagingError {
+  /** The brand of its instances. */
   static override readonly kind: string = 'UnsupportedVersionError';
+  /** The version that was asked for. */
   readonly version: string;
+  /** The method that was asked for. */
   readonly method: string | undefined;
 
   /** @param reason - why, when it is not simply that no endpoint has the version */
@@ -76,9 +87,11 @@ export class UnsupportedVersionError extends MessagingError {
 
 /** The version cap forbids to send this version (`ERR_VERSION_CAP`). Nothing was sent (RPC-11). */
 export class RpcVersionCapError extends MessagingError {
+  /** The brand of its instances. */
   static override readonly kind: string = 'RpcVersionCapError';
   /** The version that was to be sent; undefined when none was set. */
   readonly version: string | undefined;
+  /** The cap of the client. */
   readonly versionCap: string;
 
   constructor(version: string | undefined, versionCap: string, options: MessagingErrorOptions = {}) {
@@ -106,8 +119,11 @@ const ISSUES_IN_TEXT = 5;
 
 /** Arguments or a result do not have the form that the contract gives (`ERR_VALIDATION`). */
 export class ValidationError extends MessagingError {
+  /** The brand of its instances. */
   static override readonly kind: string = 'ValidationError';
+  /** The method whose arguments or result these are. */
   readonly method: string;
+  /** Each place, and what is wrong with it; never the value. */
   readonly issues: readonly ValidationIssue[];
 
   /** @param part - what was checked; default `arguments` */
@@ -137,6 +153,7 @@ function issuesText(issues: readonly ValidationIssue[]): string {
 
 /** The receiver is draining and takes no new work (`ERR_DRAINING`). Another server may. */
 export class DrainingError extends MessagingError {
+  /** The brand of its instances. */
   static override readonly kind: string = 'DrainingError';
 
   constructor(message: string, options: MessagingErrorOptions = {}) {

@@ -6,6 +6,7 @@ export type ErrorClass = abstract new (...args: never[]) => unknown;
  * at debug and not as a fault.
  */
 export class ExpectedException extends Error {
+  /** What the method threw, as it is sent to the caller. */
   readonly original: unknown;
 
   constructor(original: unknown) {

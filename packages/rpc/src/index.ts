@@ -60,7 +60,8 @@ export {
 export type { CallerContext, SendOptions } from './outgoing.js';
 export type { PrepareOptions, RpcTransportOptions } from './prepare.js';
 export { type CallDiagnostic, rpcDiagnostics } from './rpc-diagnostics.js';
-export { RpcServer, type RpcServerCounts, type RpcServerOptions } from './server.js';
+export type { RpcServerOptions } from './server-options.js';
+export { RpcServer, type RpcServerCounts } from './server.js';
 export { checkVersion, isCompatible } from './version.js';
 export {
   type AnyErrorType,

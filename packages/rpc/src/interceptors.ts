@@ -3,23 +3,35 @@ import type { SendOptions } from './outgoing.js';
 
 /** One call or cast on its way out. */
 export interface ClientCall {
+  /** Whether an answer is waited for. */
   readonly kind: 'call' | 'cast';
   /** Where it goes: for looking at. To send elsewhere an interceptor calls a prepared client and not `next`. */
   readonly target: Target;
+  /** Its name. */
   readonly method: string;
+  /** By name, as the caller gave them. */
   readonly args: Record<string, unknown>;
+  /** What is sent besides the arguments. */
   readonly context: RequestContext;
+  /** As the caller gave them. */
   readonly options: SendOptions;
 }
 
 /** One request on its way in, before its endpoint is looked for. */
 export interface ServerRequest {
+  /** Its name, as it was sent. */
   readonly method: string;
+  /** By name, before the serializer has read them. */
   readonly args: Record<string, unknown>;
+  /** What the caller sent besides them, and its deadline. */
   readonly context: RequestContext;
+  /** Null for the interface without a name. */
   readonly namespace: string | null;
+  /** As sent; 1.0 when none was. */
   readonly version: string;
+  /** The topic that this server listens to. */
   readonly topic: string;
+  /** The server that got it. */
   readonly server: string;
   /** Whether somebody waits for the result. */
   readonly isCall: boolean;
@@ -36,8 +48,10 @@ export type Interceptor<Message> = (
   next: (message: Message) => Promise<unknown>,
 ) => Promise<unknown>;
 
+/** Around each send of a client; `call` and `cast` alike. */
 export type ClientInterceptor = Interceptor<ClientCall>;
 
+/** Around each request that a server has accepted, before its endpoint is looked for. */
 export type ServerInterceptor = Interceptor<ServerRequest>;
 
 /**

@@ -1,6 +1,7 @@
 import {
   type ContextValues,
   currentContext,
+  refuseUnknown,
   RequestContext,
   SerializationError,
   type Serializer,
@@ -21,6 +22,18 @@ export interface SendOptions {
 
 const EMPTY = new RequestContext();
 const NO_VALUES: ContextValues = Object.freeze(Object.create(null) as Record<string, unknown>);
+
+const SEND_OPTIONS = ['signal', 'detached'];
+/** What a send has that was given no options: known by identity, so that the check costs nothing. */
+export const NO_OPTIONS: SendOptions = Object.freeze({});
+
+/**
+ * A time-out given here would have no effect: it belongs to `prepare()`.
+ * @throws ConfigurationError (`ERR_CONFIGURATION`) for an unknown option
+ */
+export function checkSendOptions(options: SendOptions): void {
+  if (options !== NO_OPTIONS) refuseUnknown(options, SEND_OPTIONS);
+}
 
 /** The context of a call from what its caller gave. */
 export function contextOf(given: CallerContext): RequestContext {

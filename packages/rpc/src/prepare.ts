@@ -15,11 +15,17 @@ export interface RpcTransportOptions {
  * null resets it to what a client has that was given nothing.
  */
 export interface PrepareOptions {
+  /** Null: the transport's control exchange. */
   readonly exchange?: string | null;
+  /** Null: none, so that nothing can be sent. */
   readonly topic?: string | null;
+  /** Null: the interface without a name. */
   readonly namespace?: string | null;
+  /** Of the interface. Null: none is sent, which servers read as 1.0. */
   readonly version?: string | null;
+  /** Null: any server of the topic. */
   readonly server?: string | null;
+  /** To all servers of the topic; casts only. Null: to one. */
   readonly fanout?: boolean | null;
   /** Milliseconds that a call waits for its reply, a cast for the broker. Null: 60000. */
   readonly timeoutMs?: number | null;
@@ -29,6 +35,7 @@ export interface PrepareOptions {
   readonly retry?: number | null;
   /** Milliseconds without a sign of life from the server after which a call fails. Null: no monitor. */
   readonly callMonitorTimeoutMs?: number | null;
+  /** Null: the defaults. */
   readonly transportOptions?: RpcTransportOptions | null;
 }
 

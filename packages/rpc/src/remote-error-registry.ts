@@ -9,12 +9,15 @@ export type AnyErrorType = abstract new (...args: never[]) => Error;
 
 /** What arrived of an error of a registered type. */
 export interface RemoteErrorInfo {
+  /** The text. */
   readonly message: string;
+  /** The stable code, when the peer was one of ours. */
   readonly code: string | undefined;
   /** Own members of the error at the peer, as plain values; empty from Python. */
   readonly data: PlainObject;
   /** Positional and named arguments of a Python exception; `[message]` and `{}` from our own side. */
   readonly args: readonly PlainValue[];
+  /** The named arguments that oslo.messaging sends. */
   readonly kwargs: PlainObject;
 }
 

@@ -11,22 +11,27 @@ import {
 } from '@ebbgate/core';
 import { type RpcReply, replyMessage } from './envelope.js';
 
-/** A reply to a missing queue is sent again so often, and for so long (`wire.md` 2.7). */
+/** A reply to a missing queue is sent again so often, for as long as the transport says (`wire.md` 2.7). */
 const RETRY_EVERY_MS = 250;
-const RETRY_FOR_MS = 60_000;
-/** So many wait for their queue at most; a further one is dropped at once. */
+/** So many, of so many bytes, wait for their queue at most; a further one is dropped at once. */
 const MOST_RETRIES = 10_000;
+const MOST_RETRY_BYTES = 64 * 1024 ** 2;
 /** Queues known to be missing: so many, for so long, get no second try. */
 const GONE_LIMIT = 200;
 const GONE_FOR_MS = 60_000;
 
 /** A reply whose queue is missing for the moment. It holds no slot, and blocks no other reply. */
 class Retry extends TimerEntry {
-  readonly until: Deadline = Deadline.after(RETRY_FOR_MS);
+  readonly until: Deadline;
+  readonly address: string;
+  readonly bytes: number;
   readonly #again: (retry: Retry) => void;
 
-  constructor(again: (retry: Retry) => void) {
+  constructor(address: string, bytes: number, until: Deadline, again: (retry: Retry) => void) {
     super();
+    this.until = until;
+    this.address = address;
+    this.bytes = bytes;
     this.#again = again;
     timers.add(this, RETRY_EVERY_MS);
   }
@@ -40,7 +45,8 @@ class Retry extends TimerEntry {
 export class ReplySender {
   readonly #transport: Transport;
   readonly #log: Logger;
-  readonly #retries = new Map<Retry, string>();
+  readonly #retries = new Set<Retry>();
+  #retryBytes = 0;
   readonly #gone = new Map<string, Deadline>();
   #addresses = new Map<string, ReplyDestination>();
   /** Ends the watch for the close of the transport, which is kept as long as anything waits. */
@@ -83,12 +89,11 @@ export class ReplySender {
 
   /** The server has ended: a queue that is still missing means that its caller is gone (`decisions.md` 6). */
   abandon(): void {
-    for (const [retry, address] of this.#retries) {
+    for (const retry of this.#retries) {
       timers.remove(retry);
-      this.#log.info({ address }, 'A reply was dropped: its caller is gone');
+      this.#log.info({ address: retry.address }, 'A reply was dropped: its caller is gone');
+      this.#forget(retry);
     }
-    this.#retries.clear();
-    this.#unwatchIfIdle();
   }
 
   #publish(address: string, message: WireMessage): MaybePromise<void> {
@@ -113,14 +118,17 @@ export class ReplySender {
 
   #setAside(address: string, message: WireMessage, msgId: string, error: unknown): void {
     if (!(error instanceof MessageUndeliverableError)) throw error;
-    if (this.#retries.size >= MOST_RETRIES) {
+    const { size } = message.body;
+    if (this.#retries.size >= MOST_RETRIES || this.#retryBytes + size > MOST_RETRY_BYTES) {
       this.#drop(address, msgId, 'its queue is missing, and too many replies wait for theirs');
       return;
     }
-    const retry = new Retry((self) => {
+    const until = Deadline.after(this.#transport.replyRetryMs);
+    const retry = new Retry(address, size, until, (self) => {
       void this.#again(self, address, message, msgId);
     });
-    this.#retries.set(retry, address);
+    this.#retries.add(retry);
+    this.#retryBytes += size;
     this.#unwatch ??= this.#transport.onClosing(() => {
       this.abandon();
     });
@@ -143,11 +151,7 @@ export class ReplySender {
   }
 
   #forget(retry: Retry): void {
-    this.#retries.delete(retry);
-    this.#unwatchIfIdle();
-  }
-
-  #unwatchIfIdle(): void {
+    if (this.#retries.delete(retry)) this.#retryBytes -= retry.bytes;
     if (this.#retries.size > 0) return;
     this.#unwatch?.();
     this.#unwatch = undefined;

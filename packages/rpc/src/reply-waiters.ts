@@ -34,6 +34,7 @@ export class ReplyWaiter extends TimerEntry {
   readonly #resolve: (result: unknown) => void;
   readonly #reject: (error: unknown) => void;
   #lastSignAt = 0;
+  #waitsAgain = false;
   /** A result that came before the end: peers of before 2016 send two messages (wire.md 1.7). */
   #early: RpcReply | undefined;
   /** Called once when the call has settled. */
@@ -84,19 +85,33 @@ export class ReplyWaiter extends TimerEntry {
   }
 
   override onTime(): void {
-    const monitorMs = this.#monitorMs;
-    const silent = monitorMs !== undefined && performance.now() - this.#lastSignAt >= monitorMs;
-    if (!this.#deadline.expired && !silent) {
+    if (!this.#deadline.expired && !this.#isSilent()) {
       timers.add(this, this.#patienceMs); // the wheel may be early by the resolution of its clock
       return;
     }
     const why = this.#deadline.expired
       ? 'Timed out waiting for a reply'
-      : `No sign of life from the server for ${String(monitorMs)} ms while waiting for a reply`;
+      : `No sign of life from the server for ${String(this.#monitorMs)} ms while waiting for a reply`;
     this.fail(new MessagingTimeoutError(`${why} to message id ${this.#id}`));
   }
 
+  /**
+   * The server has given no sign of life for too long. When this process was held up itself, signs may have come that
+   * nobody has read yet: once it waits for the next one, which comes within half an interval.
+   */
+  #isSilent(): boolean {
+    if (this.#monitorMs === undefined) return false;
+    const now = performance.now();
+    const overdueMs = now - this.#lastSignAt - this.#monitorMs;
+    const halfMs = this.#monitorMs / 2;
+    if (overdueMs < halfMs || this.#waitsAgain) return overdueMs >= 0;
+    this.#waitsAgain = true;
+    this.#lastSignAt = now - halfMs;
+    return false;
+  }
+
   #heard(): void {
+    this.#waitsAgain = false;
     this.#lastSignAt = performance.now();
     timers.add(this, this.#patienceMs);
   }

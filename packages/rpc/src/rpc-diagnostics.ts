@@ -11,16 +11,25 @@ export const rpcDiagnostics: {
 
 /** One call or cast, its own names and its own outcome (CORE-12); never an argument or a result. */
 export interface CallDiagnostic {
+  /** Whether an answer is waited for. */
   readonly kind: 'call' | 'cast';
+  /** Its name. */
   readonly method: string;
+  /** Of its target. */
   readonly exchange: string | undefined;
+  /** Of its target. */
   readonly topic: string | undefined;
+  /** Of its target. */
   readonly server: string | undefined;
+  /** Of its context. */
   readonly requestId: string | undefined;
+  /** From the call to its outcome. */
   readonly durationMs: number;
+  /** Whether it failed. */
   readonly outcome: 'ok' | 'error';
   /** The `code` of an error of the family; undefined for others. */
   readonly code: string | undefined;
+  /** What it failed with; undefined when it did not. */
   readonly error: unknown;
 }
 

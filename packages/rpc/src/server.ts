@@ -3,7 +3,6 @@ import {
   InvalidTargetError,
   type MaybePromise,
   MessageServer,
-  type MessageServerOptions,
   RequestContext,
   runWithContext,
   SerializationError,
@@ -17,31 +16,14 @@ import {
   type WaitReport,
   type WireMessage,
 } from '@ebbgate/core';
-import { type AccessPolicy, expose } from './access-policy.js';
+import { expose } from './access-policy.js';
 import { Answers, type Incoming } from './answers.js';
 import { CallMonitor } from './call-monitor.js';
 import { RpcDispatcher } from './dispatcher.js';
 import { readRequest, type RpcRequest } from './envelope.js';
-import { compose, type ServerInterceptor, type ServerRequest } from './interceptors.js';
-import type { RemoteErrorRegistry } from './remote-error-registry.js';
+import { compose, type ServerRequest } from './interceptors.js';
 import { observeCall, rpcDiagnostics } from './rpc-diagnostics.js';
-
-/** How an RPC server is made. All may be left out. */
-export interface RpcServerOptions extends MessageServerOptions {
-  /** Which methods may be called from outside; default: names without a leading underscore. */
-  readonly accessPolicy?: AccessPolicy;
-  readonly serializer?: Serializer;
-  /** Around every request, the first one outermost. */
-  readonly interceptors?: readonly ServerInterceptor[];
-  /** Runs before a request is accepted, for endpoints that write a journal first. When it fails the request goes back. */
-  readonly beforeAccept?: (request: ServerRequest) => MaybePromise<void>;
-  /** Answers `oslo_rpc_server_ping` with `"pong"`; default false. */
-  readonly ping?: boolean;
-  /** Sends stack traces to callers; default false: only the error's type and text. */
-  readonly trace?: boolean;
-  /** Errors of these types travel under the names registered for them; all others under those of their classes. */
-  readonly remoteErrors?: RemoteErrorRegistry;
-}
+import { checkServerOptions, type RpcServerOptions } from './server-options.js';
 
 /** Counts since the server was made. */
 export interface RpcServerCounts extends ServerCounts {
@@ -57,6 +39,7 @@ const pingEndpoint = Object.freeze({ [PING]: expose(() => 'pong') });
  * was taken: `stop()` ends intake, `wait()` resolves when all is answered.
  */
 export class RpcServer {
+  /** What it listens to. */
   readonly target: Target;
   readonly #server: MessageServer<Incoming>;
   readonly #dispatcher: RpcDispatcher;
@@ -76,6 +59,7 @@ export class RpcServer {
     endpoints: readonly object[],
     options: RpcServerOptions = {},
   ) {
+    checkServerOptions(options);
     const { accessPolicy, serializer, interceptors, beforeAccept, ping, trace, remoteErrors, ...rest } =
       options;
     this.target = target instanceof Target ? target : new Target(target);
@@ -99,6 +83,7 @@ export class RpcServer {
     this.#server = new MessageServer(transport, sourceOf(this.target, transport), handler, rest);
   }
 
+  /** Where it is between `start()` and the end of `wait()`. */
   get state(): ServerState {
     return this.#server.state;
   }
@@ -113,6 +98,7 @@ export class RpcServer {
     return this.#server.waiting;
   }
 
+  /** What became of the requests that it was given; a copy. */
   get counts(): RpcServerCounts {
     return { ...this.#server.counts, undispatchable: this.#answers.undispatchable.count };
   }

@@ -16,9 +16,13 @@ export interface DrainBudgets {
 
 /** The same under the names and in the unit of configuration files, flags and the environment: seconds. */
 export interface DrainBudgetsConfig {
+  /** For the tasks; 0 is not to wait. */
   readonly manager_shutdown_timeout?: number | string;
+  /** For `cleanupHost`. */
   readonly cleanup_timeout?: number | string;
+  /** For the last replies and acknowledgements. */
   readonly closing_timeout?: number | string;
+  /** For everything together; 0 is no limit. */
   readonly graceful_shutdown_timeout?: number | string;
 }
 

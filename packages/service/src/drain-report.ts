@@ -21,12 +21,15 @@ export type StepOutcome = 'done' | 'failed' | 'timed-out' | 'not-waited';
 
 /** One step of a drain that is over. */
 export interface StepReport {
+  /** Which step. */
   readonly name: StepName;
   /** Milliseconds since the drain began. */
   readonly startedMs: number;
+  /** How long it was waited for. */
   readonly durationMs: number;
   /** Longest time that it could have taken: its own budget, cut to what was left of the overall limit. */
   readonly limitMs: number;
+  /** What came of it. */
   readonly outcome: StepOutcome;
   /** What it failed with, redacted. */
   readonly error?: string;
@@ -52,8 +55,11 @@ export type DrainOutcome = 'clean' | 'unfinished' | 'timed-out' | 'start-failed'
 export interface DrainReport {
   /** Why the service drained, as given to `drain()`. */
   readonly reason: string;
+  /** What came of it as a whole; `exitCodeOf` makes an exit code of the report. */
   readonly outcome: DrainOutcome;
+  /** From the beginning of the drain to its end. */
   readonly durationMs: number;
+  /** In the order in which they ended. */
   readonly steps: readonly StepReport[];
   /** Tasks that still ran at the end. */
   readonly unfinished: readonly TaskSnapshot[];

@@ -14,12 +14,16 @@ export interface HealthOptions {
 
 /** Where they do listen. */
 export interface HealthAddress {
+  /** The address. */
   readonly host: string;
+  /** The port, also when 0 was asked for. */
   readonly port: number;
 }
 
 /** At most so many tasks are listed in an answer; `taskCount` has the number. */
 const SHOWN_TASKS = 100;
+/** A client that sends no request, or half of one, is cut off after so long. */
+const SLOW_MS = 5_000;
 
 /**
  * `GET /livez` answers 200 while the process lives; `GET /readyz` answers 200 while the service takes new requests, and
@@ -54,15 +58,25 @@ export class HealthServer {
 
   async #open(): Promise<void> {
     const server = createServer(
-      { keepAliveTimeout: 5_000, requestTimeout: 5_000, headersTimeout: 5_000, maxHeaderSize: 8_192 },
+      {
+        keepAliveTimeout: SLOW_MS,
+        requestTimeout: SLOW_MS,
+        headersTimeout: SLOW_MS,
+        connectionsCheckingInterval: 1_000, // Node's own is 30 s: slow clients would keep their connections so long
+        maxHeaderSize: 8_192,
+      },
       (request, response) => {
         this.#answer(request, response);
       },
     );
     server.on('clientError', (_error, socket) => {
       // What is no HTTP gets a short answer and no log line: anybody who can connect could fill the log.
-      if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
-      else socket.destroy();
+      // Nor is its end waited for: it may never come.
+      const destroy = (): void => {
+        socket.destroy();
+      };
+      if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n', destroy);
+      else destroy();
     });
     this.#server = server;
     await new Promise<void>((resolve, reject) => {

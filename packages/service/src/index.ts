@@ -25,7 +25,8 @@ export {
 } from './launcher.js';
 export type { DrainJournal, Manager } from './manager.js';
 export type { PeriodicTask } from './periodic.js';
-export { type DrainOptions, Service, type ServiceOptions } from './service.js';
+export type { DrainOptions, ServiceOptions } from './service-options.js';
+export { Service } from './service.js';
 export type { ServiceEvents, TaskEvent } from './service-events.js';
 export type { ServiceHealth, ServiceSnapshot, ServiceState } from './snapshot.js';
 export { taskInterceptor, type TaskInterceptorOptions } from './task-interceptor.js';

@@ -1,4 +1,4 @@
-import { type Logger, type MaybePromise, silentLogger } from '@ebbgate/core';
+import { checkLogger, type Logger, type MaybePromise, refuseUnknown, silentLogger } from '@ebbgate/core';
 import { describeError } from './describe-error.js';
 import { exitCodeOf, exitCodes } from './exit-codes.js';
 import type { Service } from './service.js';
@@ -17,6 +17,7 @@ export interface LaunchOptions {
   readonly onReload?: () => MaybePromise<void>;
   /** Ends the program; default: once what was printed is out, `process.exit`. */
   readonly exit?: (code: number) => MaybePromise<void>;
+  /** Default: none. */
   readonly logger?: Logger;
 }
 
@@ -28,23 +29,33 @@ export interface Launched {
   readonly done: Promise<number>;
 }
 
+/** As a record, so that the compiler says when one is missing. */
+const OPTIONS: Readonly<Record<keyof LaunchOptions, true>> = {
+  signals: true,
+  onReload: true,
+  exit: true,
+  logger: true,
+};
 const ALL_SIGNALS: readonly LaunchSignal[] = ['SIGTERM', 'SIGINT', 'SIGHUP'];
 /** A reader that does not read must not keep the process from ending. */
 const FLUSH_MS = 1_000;
 /** A factory that was told to stop gets so long. */
 const FACTORY_MS = 10_000;
+const TOO_LONG: unique symbol = Symbol('too long');
 const FOREVER_MS = 2_147_483_647;
 
 /**
  * Starts a service and sees to its end: SIGTERM and the first SIGINT drain it, at any moment from here on; a further
  * SIGTERM changes nothing; a SIGINT during a drain ends the process at once; SIGHUP reads the configuration again, and
  * does nothing in a drain. The exit code tells what came of it: see {@link exitCodes}. Keeps the process alive
- * meanwhile. Unhandled rejections and exceptions are left to Node.
+ * meanwhile, also when nobody reads its output any more. Unhandled rejections and exceptions are left to Node.
  *
+ * @throws ConfigurationError (`ERR_CONFIGURATION`) for an unknown option
  * @example
  * launch(service, { logger, onReload: () => config.reload() });
  */
 export function launch(service: Service | ServiceFactory, options: LaunchOptions = {}): Launched {
+  refuseUnknown(options, Object.keys(OPTIONS));
   return new Launcher(service, options);
 }
 
@@ -64,7 +75,7 @@ class Launcher implements Launched {
 
   constructor(service: Service | ServiceFactory, options: LaunchOptions) {
     this.#options = options;
-    this.#logger = options.logger ?? silentLogger;
+    this.#logger = checkLogger(options.logger ?? silentLogger);
     this.#keepAlive = setInterval(() => undefined, FOREVER_MS);
     this.done = new Promise((resolve) => {
       this.#settle = resolve;
@@ -72,6 +83,7 @@ class Launcher implements Launched {
     const handler = (signal: LaunchSignal) => [signal, (): void => this.terminate(signal)] as const;
     this.#handlers = new Map((options.signals ?? ALL_SIGNALS).map(handler));
     for (const [signal, handle] of this.#handlers) process.on(signal, handle);
+    for (const output of [process.stdout, process.stderr]) output.on('error', lostOutput);
     void this.#run(service);
   }
 
@@ -137,7 +149,7 @@ class Launcher implements Launched {
     built.catch(() => undefined); // heard below, or too late
     try {
       const service = await Promise.race([built, this.#tooLong()]);
-      return service ? await this.#serve(service) : exitCodes.timedOut;
+      return service === TOO_LONG ? exitCodes.timedOut : await this.#serve(service);
     } catch (error) {
       if (this.#isEnding) return exitCodes.clean; // it was told to stop, and nothing had begun
       this.#logger.error({ error: describeError(error) }, 'The service could not be made');
@@ -146,12 +158,12 @@ class Launcher implements Launched {
   }
 
   /** Resolves some time after a signal has asked for the end, if there is no service until then. */
-  #tooLong(): Promise<undefined> {
+  #tooLong(): Promise<typeof TOO_LONG> {
     return new Promise((resolve) => {
       this.#building.signal.addEventListener('abort', () => {
         if (this.#service) return;
         setTimeout(() => {
-          resolve(undefined);
+          resolve(TOO_LONG);
         }, FACTORY_MS).unref();
       });
     });
@@ -184,9 +196,15 @@ class Launcher implements Launched {
     } finally {
       clearInterval(this.#keepAlive);
       for (const [signal, handle] of this.#handlers) process.off(signal, handle);
+      for (const output of [process.stdout, process.stderr]) output.off('error', lostOutput);
       this.#settle(code);
     }
   }
+}
+
+/** What is printed is lost when its reader has gone or its disk is full: no reason to break off what runs. */
+function lostOutput(): void {
+  // Node ends the process only when nobody listens.
 }
 
 /** Resolves when everything printed so far has been handed to the system, or cannot be. */

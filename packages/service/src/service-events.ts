@@ -14,6 +14,7 @@ export interface ServiceEvents {
   readonly state: { readonly previous: ServiceState; readonly state: ServiceState };
   /** A step of the drain begins, or has ended. */
   readonly step: StepEvent;
+  /** A task began, changed or ended. */
   readonly task: TaskEvent;
   /** The drain is over, and so is the service. */
   readonly exited: DrainReport;

@@ -1,57 +1,18 @@
-import {
-  ConfigurationError,
-  type Logger,
-  type MaybePromise,
-  silentLogger,
-  type TypedEvents,
-  within,
-} from '@ebbgate/core';
+import { checkLogger, type Logger, silentLogger, type TypedEvents, within } from '@ebbgate/core';
 import { DrainingError } from '@ebbgate/rpc';
 import { checkBudgets, type DrainBudgets } from './budgets.js';
 import { describeError } from './describe-error.js';
 import type { DrainReport, StepEvent } from './drain-report.js';
 import { DrainSequence, type DrainingServer } from './drain-sequence.js';
 import type { DrainableServer } from './drainable-server.js';
-import { type HealthAddress, type HealthOptions, HealthServer } from './health.js';
-import type { DrainJournal, Manager } from './manager.js';
+import { type HealthAddress, HealthServer } from './health.js';
+import type { Manager } from './manager.js';
 import { PeriodicRunner } from './periodic.js';
 import { type ServiceEvents, ServiceEventSource } from './service-events.js';
+import { checkServiceOptions, type DrainOptions, type ServiceOptions } from './service-options.js';
 import type { ServiceHealth, ServiceSnapshot, ServiceState } from './snapshot.js';
 import { StateReporter } from './state-reporter.js';
 import { TaskRegistry } from './task-registry.js';
-
-/** What a service is made of. */
-export interface ServiceOptions {
-  /** What it is: `compute`, `conductor`, … */
-  readonly name: string;
-  /** Where it is: the server name in its targets. */
-  readonly host: string;
-  readonly manager?: Manager;
-  /** Takes new requests; the first to stop. */
-  readonly newRequestServer: DrainableServer;
-  /** Takes what belongs to operations under way; serves until the tasks have ended. On the same endpoints. */
-  readonly opsServer?: DrainableServer;
-  /** What runs. Share it with `taskInterceptor`, which records the servers' requests in it. */
-  readonly registry?: TaskRegistry;
-  readonly budgets?: Partial<DrainBudgets>;
-  /** From one state report to the next; default 10000. */
-  readonly reportIntervalMs?: number;
-  /** Opens the health endpoints. */
-  readonly health?: HealthOptions;
-  readonly journal?: DrainJournal;
-  /** The very last step, after the last report: closes transports and the like. */
-  readonly onExit?: (report: DrainReport) => MaybePromise<void>;
-  readonly logger?: Logger;
-}
-
-/** How a drain is to end. */
-export interface DrainOptions {
-  /**
-   * What is left of an overall limit that several services of one process share; the sooner of it and the service's own
-   * counts.
-   */
-  readonly withinMs?: number;
-}
 
 /**
  * A program's servers and what stands behind them, as one thing that starts, serves, and drains before it ends: first
@@ -64,10 +25,15 @@ export interface DrainOptions {
  * @throws ConfigurationError (`ERR_CONFIGURATION`) when the budgets do not fit, or another option is wrong
  */
 export class Service {
+  /** What it is. */
   readonly name: string;
+  /** Where it is: the server name in its targets. */
   readonly host: string;
+  /** What runs. */
   readonly registry: TaskRegistry;
+  /** Complete and checked. */
   readonly budgets: DrainBudgets;
+  /** Its states, the steps of its drain, and its tasks. */
   readonly events: TypedEvents<ServiceEvents>;
   /** Resolves, and never rejects, when the service has drained: also after a start that failed. */
   readonly exited: Promise<DrainReport>;
@@ -86,9 +52,11 @@ export class Service {
   #drain: { readonly reason: string; sequence: DrainSequence | undefined } | undefined;
 
   constructor(options: ServiceOptions) {
-    const { logger = silentLogger, manager = {}, registry = new TaskRegistry({ logger }) } = options;
-    this.name = checkText('name', options.name);
-    this.host = checkText('host', options.host);
+    checkServiceOptions(options);
+    const logger = checkLogger(options.logger ?? silentLogger);
+    const { manager = {}, registry = new TaskRegistry({ logger }) } = options;
+    this.name = options.name;
+    this.host = options.host;
     this.budgets = checkBudgets(options.budgets);
     this.registry = registry;
     this.events = new ServiceEventSource(registry, (error, event) => {
@@ -103,10 +71,11 @@ export class Service {
     this.#manager = manager;
     this.#logger = logger;
     this.#periodic = new PeriodicRunner(manager.periodic ?? [], registry, logger);
-    this.#reporter = this.#makeReporter(checkInterval(options.reportIntervalMs ?? 10_000));
+    this.#reporter = this.#makeReporter(options.reportIntervalMs ?? 10_000);
     this.#health = options.health && new HealthServer(options.health, () => this.health(), logger);
   }
 
+  /** Where it is on its way from `idle` to `exited`. */
   get state(): ServiceState {
     return this.#state;
   }
@@ -133,6 +102,7 @@ export class Service {
     };
   }
 
+  /** What the health endpoints answer. */
   health(): ServiceHealth {
     const snapshot = this.snapshot();
     return { live: this.#state !== 'exited', ready: snapshot.ready, snapshot };
@@ -278,16 +248,4 @@ export class Service {
       logger: this.#logger,
     });
   }
-}
-
-function checkText(name: string, value: string): string {
-  if (typeof value === 'string' && value !== '') return value;
-  throw new ConfigurationError(`${name} of a service must be a text that is not empty`);
-}
-
-function checkInterval(value: number): number {
-  if (value >= 1 && value <= 2_147_483_647) return value;
-  throw new ConfigurationError(
-    `reportIntervalMs must be a number of milliseconds from 1 to 2147483647, not ${String(value)}`,
-  );
 }

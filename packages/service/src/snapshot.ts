@@ -11,8 +11,11 @@ export type ServiceState = 'idle' | 'starting' | 'running' | 'draining' | 'exite
 
 /** How a service does, at one moment. Plain data, ready for JSON; holds names and ids, no content. */
 export interface ServiceSnapshot {
+  /** Its name. */
   readonly service: string;
+  /** Where it is. */
   readonly host: string;
+  /** Where it is on its way from `idle` to `exited`. */
   readonly state: ServiceState;
   /** Takes new requests. */
   readonly ready: boolean;
@@ -24,12 +27,16 @@ export interface ServiceSnapshot {
   readonly drainingForMs: number | null;
   /** What is left of `gracefulShutdownTimeoutMs`; null while nothing drains and when there is no limit. */
   readonly budgetLeftMs: number | null;
+  /** What runs, the oldest first. */
   readonly tasks: readonly TaskSnapshot[];
 }
 
 /** Whether a supervisor should leave the process alone (`live`) and send it work (`ready`). */
 export interface ServiceHealth {
+  /** The process answers. */
   readonly live: boolean;
+  /** It takes new requests. */
   readonly ready: boolean;
+  /** How it does. */
   readonly snapshot: ServiceSnapshot;
 }

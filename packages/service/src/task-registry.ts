@@ -1,4 +1,4 @@
-import { currentContext, type Logger, silentLogger, TypedEvents } from '@ebbgate/core';
+import { checkLogger, currentContext, type Logger, silentLogger, TypedEvents } from '@ebbgate/core';
 import { describeError } from './describe-error.js';
 
 /** `handler`: one request being served. `background`: work that goes on without one. `operation`: spans several requests. */
@@ -20,17 +20,25 @@ export interface TaskRecord {
 
 /** A task at one moment. Plain data, ready for JSON. */
 export interface TaskSnapshot {
+  /** Unique in its registry. */
   readonly id: number;
+  /** What is being done. */
   readonly name: string;
+  /** A request being handled, background work, or an operation over several requests. */
   readonly kind: TaskKind;
+  /** What it is done to: the id of an instance, say. */
   readonly subject: string | null;
+  /** Of the request that it belongs to. */
   readonly requestId: string | null;
+  /** Since it began. */
   readonly ageMs: number;
+  /** From 0 to 1; null when nobody tells. */
   readonly progress: number | null;
 }
 
 /** Ends a task. */
 export interface TaskHandle {
+  /** Unique in its registry. */
   readonly id: number;
   /** The task is over: failed when an error is given, else completed. Only the first call counts. */
   end(error?: unknown): void;
@@ -38,6 +46,7 @@ export interface TaskHandle {
 
 /** What a registry tells. */
 export interface TaskEvents {
+  /** A task has begun. */
   readonly opened: TaskSnapshot;
   readonly ended: {
     readonly task: TaskSnapshot;
@@ -49,8 +58,11 @@ export interface TaskEvents {
 
 /** Since the registry was made. */
 export interface TaskCounts {
+  /** Tasks that were begun. */
   readonly opened: number;
+  /** Tasks that ended well. */
   readonly completed: number;
+  /** Tasks that ended with an error. */
   readonly failed: number;
 }
 
@@ -71,6 +83,7 @@ interface Entry {
   readonly key: string | undefined;
 }
 
+const KINDS: readonly unknown[] = ['handler', 'background', 'operation'] satisfies TaskKind[];
 /** An id or a name comes from the wire: what is shown of it is bounded. */
 const SHOWN = 200;
 
@@ -79,6 +92,7 @@ const SHOWN = 200;
  * written down meanwhile (COMP-02). Says nothing while nobody listens.
  */
 export class TaskRegistry {
+  /** Tells of each task as it begins, changes and ends. */
   readonly events: TypedEvents<TaskEvents>;
   readonly #clock: () => number;
   readonly #tasks = new Map<number, Entry>();
@@ -89,7 +103,7 @@ export class TaskRegistry {
   #idle: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
 
   constructor(options: TaskRegistryOptions = {}) {
-    const { logger = silentLogger } = options;
+    const logger = checkLogger(options.logger ?? silentLogger);
     this.#clock = options.clock ?? (() => performance.now());
     this.events = new TypedEvents<TaskEvents>((error, event) => {
       logger.error({ event, error: describeError(error) }, 'A listener to the task registry failed');
@@ -101,6 +115,7 @@ export class TaskRegistry {
     return this.#tasks.size;
   }
 
+  /** Since the registry was made; a copy. */
   get counts(): TaskCounts {
     return { opened: this.#opened, completed: this.#completed, failed: this.#failed };
   }
@@ -199,20 +214,27 @@ export class TaskRegistry {
   #show({ id, record, requestId, startedMs }: Entry): TaskSnapshot {
     return {
       id,
-      name: record.name.slice(0, SHOWN),
-      kind: record.kind ?? 'background',
-      subject: record.instance?.slice(0, SHOWN) ?? null,
-      requestId: requestId?.slice(0, SHOWN) ?? null,
+      name: shown(record.name) ?? 'a task without a name',
+      kind: KINDS.includes(record.kind) && record.kind ? record.kind : 'background',
+      subject: shown(record.instance),
+      requestId: shown(requestId),
       ageMs: Math.round(this.#clock() - startedMs),
       progress: progressOf(record),
     };
   }
 }
 
+/** Text, or a number as text. Whatever else stands there must not keep the others from being shown, or a drain from going on. */
+function shown(value: unknown): string | null {
+  if (typeof value === 'string') return value.slice(0, SHOWN);
+  return typeof value === 'number' || typeof value === 'bigint' ? String(value) : null;
+}
+
 /** A task that cannot tell its progress is shown without one. */
 function progressOf(record: TaskRecord): number | null {
   try {
-    return record.progress?.() ?? null;
+    const progress: unknown = record.progress?.(); // anybody's function
+    return typeof progress === 'number' && Number.isFinite(progress) ? progress : null;
   } catch {
     return null;
   }

@@ -110,6 +110,24 @@ export class AmqpPeerConnection {
     if (!this.#socket.destroyed && !this.#socket.writableEnded) this.#socket.write(bytes);
   }
 
+  /** What is sent from now until {@link uncork} leaves in one packet, as far as it fits. */
+  cork(): void {
+    this.#socket.cork();
+  }
+
+  uncork(): void {
+    this.#socket.uncork();
+  }
+
+  /** Reads nothing more, so that the client cannot write. */
+  pauseReading(): void {
+    this.#socket.pause();
+  }
+
+  resumeReading(): void {
+    this.#socket.resume();
+  }
+
   /** Sends a message to a consumer. */
   deliver(
     channel: number,

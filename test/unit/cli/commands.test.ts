@@ -316,8 +316,16 @@ describe('the command line', () => {
       expect(stderr).to.equal('');
       expect(stdout, command)
         .to.include('Examples:')
-        .and.match(/[Ee]xit codes:/)
+        .and.match(/[Ee]xit\s+codes:/)
         .and.include('seconds');
+    }
+  });
+
+  it('fits its help into 80 columns, but for what is to be copied', async () => {
+    for (const command of [[], ['serve'], ['call'], ['cast'], ['ping'], ['bench']]) {
+      const { stdout } = await cli([...command, '--help']);
+      const wide = stdout.split('\n').filter((line) => line.length > 80 && !line.startsWith('  ebbgate '));
+      expect(wide).to.deep.equal([]);
     }
   });
 

@@ -39,6 +39,13 @@ describe('drivers by name and by scheme', () => {
     expect(drivers).to.deep.equal([factory]);
   });
 
+  it('has the RabbitMQ driver with it, and says of a scheme that this one does not serve that it does not', async () => {
+    const drivers = await driversFor(rabbit, [], cwd);
+    expect(drivers.map(({ name }) => name)).to.deep.equal(['rabbit']);
+    const error = await failure(driversFor(TransportUrl.parse('amqp10://host/'), [], cwd));
+    expect(error.message).to.include('@ebbgate/driver-amqp is installed').and.not.include('npm install');
+  });
+
   it('prefers a driver that was given to the one that it knows', async () => {
     const factory = { ...outsideDriver, schemes: ['rabbit'] };
     const drivers = await driversFor(rabbit, ['mine'], cwd, (name) =>

@@ -5,6 +5,7 @@ import { createTransport, Target } from '@ebbgate/core';
 import { TaskRegistry } from '@ebbgate/service';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
+import { cli } from './cli-run.js';
 import { loadEndpoints } from '#cli/endpoints-file.js';
 
 const none = { namespace: undefined, version: undefined };
@@ -130,5 +131,23 @@ describe('endpoints files', () => {
       (thrown: unknown) => thrown as Error,
     );
     expect(error).to.have.property('message', 'absent.mjs cannot be loaded');
+    expect(error).to.have.nested.property('cause.message', 'there is no such file');
+  });
+
+  it('is told of on one line, whatever it throws (exit code 2 or 1)', async () => {
+    const refuse = '{ getPrototypeOf() { throw 1 }, get() { throw 1 } }';
+    const sources: readonly [string, number][] = [
+      ['throw Object.create(null)', 2],
+      ['const e = new Error("x"); e.message = Symbol("s"); throw e', 2],
+      [`export default () => { throw new Proxy({}, ${refuse}) }`, 2],
+      [`export default { a() {}, get target() { throw new Proxy(new Error("x"), ${refuse}) } }`, 1],
+    ];
+    for (const [source, code] of sources) {
+      const file = join(folder, `m${String((files += 1))}.mjs`);
+      await writeFile(file, source);
+      const ran = await cli(['call', '--topic', 't', '--endpoints', file, 'm']);
+      expect(ran, source).to.include({ code, stdout: '' });
+      expect(ran.stderr, source).to.match(/^ebbgate call: [^\n]+\n$/);
+    }
   });
 });

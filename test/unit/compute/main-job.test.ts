@@ -26,6 +26,37 @@ function run(...args: string[]): Promise<Run> {
   });
 }
 
+interface Interrupted {
+  readonly exit: { readonly code: number | null; readonly signal: NodeJS.Signals | null };
+  readonly out: string;
+  readonly err: string;
+  readonly tookMs: number;
+}
+
+/** Sends the signal as soon as that text is printed. */
+function interrupted(moment: string, signal: NodeJS.Signals): Promise<Interrupted> {
+  return new Promise((resolve, reject) => {
+    const args = [MAIN, 'main-job', '--migration-ms', moment.startsWith('SIGTERM') ? '3000' : '60000'];
+    const child = spawn(process.execPath, [...args, '--boot-ms', '40'], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let out = '';
+    let err = '';
+    let sentAt: number | undefined;
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      out += text;
+      if (sentAt !== undefined || !out.includes(moment)) return;
+      sentAt = performance.now();
+      child.kill(signal);
+    });
+    child.once('error', reject);
+    child.once('close', (code, by) => {
+      resolve({ exit: { code, signal: by }, out, err, tookMs: performance.now() - (sentAt ?? 0) });
+    });
+  });
+}
+
 describe('the main job', function () {
   this.timeout(30_000);
 
@@ -84,6 +115,18 @@ describe('the main job', function () {
     expect(out.match(/migration compute-a -> compute-b completed/g)).to.have.length(3);
   });
 
+  it('ends quietly, with 141, when nobody reads its output any more', async () => {
+    const child = spawn(process.execPath, [MAIN, 'main-job', ...SHORT], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let err = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
+    child.stdout.once('data', () => child.stdout.destroy());
+    const code = await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve));
+    expect(err).to.equal('');
+    expect(code).to.equal(141);
+  });
+
   it('prints one JSON object a line with --json, the verdict last, and no secret', async () => {
     const { code, out } = await run('main-job', '--json', ...SHORT);
     expect(code).to.equal(0);
@@ -117,6 +160,24 @@ describe('the main job', function () {
       expect(code).to.equal(2);
       expect(err).to.match(message);
       expect(out).to.not.contain('Verdict');
+    });
+  }
+
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const) {
+    it(`ends at ${signal} with a word and exit code ${code}, before or during a drain (COMP-20)`, async () => {
+      for (const moment of ['Live migration to', 'SIGTERM to compute-a']) {
+        const { exit, out, err, tookMs } = await interrupted(moment, signal);
+        expect(exit, out).to.deep.equal({ code, signal: null });
+        expect(out.trimEnd().split('\n').at(-1)).to.match(
+          new RegExp(`Ended by ${signal} before there was a verdict$`),
+        );
+        expect(out).to.not.contain('Verdict');
+        expect(err).to.equal('');
+        expect(tookMs).to.be.below(10_000); // of the 60 s that the migration takes
+      }
     });
   }
 

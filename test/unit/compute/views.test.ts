@@ -70,9 +70,9 @@ describe('the views of the main job', () => {
     view.show(1600, { kind: 'note', text: 'go on' });
     const picture = text.slice(text.indexOf('go on'));
     expect(text).to.match(new RegExp(`^${ESCAPE}\\[\\d+A${ESCAPE}\\[J`));
-    expect(picture).to.contain('compute-a  draining  new-request compute.compute-a STOPPED');
+    expect(picture).to.contain('compute-a  draining  compute STOPPED     compute-ops serves');
     expect(picture).to.contain('task: live_migration vm1 (1.50 s)');
-    expect(picture).to.contain('[###############---------------]  50 %');
+    expect(picture).to.contain('[############------------]  50 %');
     expect(picture).to.contain('external_instance_event arrives on compute-ops.compute-a');
     expect(picture).to.contain('build_and_run_instance waits in compute.compute-a');
     expect(picture).to.not.contain('get_host_uptime');
@@ -84,6 +84,27 @@ describe('the views of the main job', () => {
       .to.contain('✓ One thing')
       .and.contain('✗ Another: vm1 is error/null')
       .and.contain('So it is.');
+  });
+
+  it('break long lines at blanks, and colour only terminals that have colours', () => {
+    let text = '';
+    const write = (piece: string): void => void (text += piece);
+    const long: JobEvent = {
+      kind: 'note',
+      text: `Recorded requests: ${'live_migration 6.0, '.repeat(5)}and so on`,
+    };
+    for (const hasColors of [false, true]) {
+      text = '';
+      const view = new LiveView({ write, columns: 60, rows: 20, hasColors: () => hasColors }, () => 2000);
+      for (const event of [...events, long, verdict]) view.show(1500, event);
+      view.end();
+      // eslint-disable-next-line no-control-regex -- control sequences are what this is about
+      const lines = text.replaceAll(/\u001b\[[0-9]*[a-zA-Z]/g, '').split('\n');
+      for (const line of lines) expect(line.length, line).to.be.below(60);
+      expect(lines).to.include('          live_migration 6.0, live_migration 6.0, and so on');
+      expect(text.includes(`${ESCAPE}[33mSTOPPED${ESCAPE}[0m`)).to.equal(hasColors);
+      expect(text.includes(`${ESCAPE}[31m`)).to.equal(hasColors);
+    }
   });
 
   it('print plain lines elsewhere, and nothing twice', () => {

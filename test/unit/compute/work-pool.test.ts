@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { WorkPool } from '#compute/compute/work-pool.js';
@@ -65,5 +66,34 @@ describe('the work pool', () => {
     expect(ran).to.equal(false);
     const late = pool.run(() => Promise.resolve(4), abort.signal).catch((error: unknown) => error);
     expect(await late).to.have.property('code', 'ERR_ABORTED');
+  });
+
+  it('has one listener for all that wait on one signal, and none when their turn has come (CORE-10)', async () => {
+    const pool = new WorkPool(1);
+    const { open, passed } = gate();
+    const { signal } = new AbortController();
+    const jobs = Array.from({ length: 20 }, () => pool.run(() => passed, signal));
+    expect(pool.queued).to.equal(19);
+    expect(getEventListeners(signal, 'abort')).to.have.length(1);
+    open();
+    await Promise.all(jobs);
+    expect(getEventListeners(signal, 'abort')).to.have.length(0);
+  });
+
+  it('takes all that wait out of the queue when their common signal aborts, and runs the others', async () => {
+    const pool = new WorkPool(1);
+    const { open, passed } = gate();
+    const first = pool.run(() => passed, never);
+    const abort = new AbortController();
+    const given = Array.from({ length: 20 }, () =>
+      pool.run(() => Promise.resolve('ran'), abort.signal).catch((error: unknown) => error),
+    );
+    const last = pool.run(() => Promise.resolve('last'), never);
+    abort.abort();
+    for (const error of await Promise.all(given)) expect(error).to.have.property('code', 'ERR_ABORTED');
+    expect(pool.queued).to.equal(1);
+    open();
+    await first;
+    expect(await last).to.equal('last');
   });
 });

@@ -188,59 +188,6 @@ describe('what a server does with a delivery', () => {
     });
   }).timeout(20_000);
 
-  describe('with a journal before the acceptance', () => {
-    it('writes, then accepts, then runs', async () => {
-      const order: string[] = [];
-      const written = deferred();
-      const { deliver } = await bed({
-        ...handlerOf(() => void order.push('run')),
-        beforeAccept: async () => {
-          order.push('write');
-          await written.promise;
-        },
-      });
-      const delivery = deliver();
-      delivery.onSettled = () => order.push('accept');
-      await turn();
-      expect(order).to.deep.equal(['write']);
-      written.resolve();
-      await turn();
-      expect(order).to.deep.equal(['write', 'accept', 'run']);
-    });
-
-    it('gives the message back when that fails, and reports it', async () => {
-      const { deliver, errors, server } = await bed({
-        ...handlerOf(() => {}),
-        beforeAccept: () => {
-          throw new Error('the disk is full');
-        },
-      });
-      const delivery = deliver();
-      await turn();
-      expect(delivery.settled).to.deep.equal(['release']);
-      expect(errors.map(({ message }) => message)).to.deep.equal(['the disk is full']);
-      expect([server.running, server.counts.run, server.counts.released]).to.deep.equal([0, 0, 1]);
-    });
-
-    it('runs neither a copy nor what has expired while the journal was written', async () => {
-      await onFakeClock(async (clock) => {
-        const written = deferred();
-        const ran: string[] = [];
-        const { deliver, server } = await bed({
-          ...handlerOf((id) => void ran.push(id)),
-          beforeAccept: () => written.promise,
-        });
-        const deliveries = [deliver('a'), deliver('a'), deliver('late', Deadline.after(100))];
-        await clock.tickAsync(200);
-        written.resolve();
-        await turn();
-        expect(ran).to.deep.equal(['a']);
-        expect(deliveries.map(({ settled }) => settled.join())).to.deep.equal(['accept', 'accept', 'accept']);
-        expect(server.counts).to.deep.include({ run: 1, duplicate: 1, expired: 1 });
-      });
-    });
-  });
-
   it('tells of each message, with its own topic and outcome, on the diagnostics channel (CORE-12)', async () => {
     const seen: [string | undefined, string, string][] = [];
     const listen = (payload: unknown): void => {

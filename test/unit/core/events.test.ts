@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm';
 import { TypedEvents } from '@ebbgate/core';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
@@ -59,5 +60,14 @@ describe('typed events', () => {
       [thrown, 'said'],
       [rejected, 'said'],
     ]);
+  });
+
+  it('report a promise of another realm that rejects too (AMQP-06, CORE-11)', async () => {
+    const { events, failures } = bed();
+    const foreign = runInNewContext('() => Promise.reject("far away")') as () => undefined; // as the text says
+    events.on('said', foreign);
+    events.emit('said', 'a');
+    await turn();
+    expect(failures).to.deep.equal([['far away', 'said']]);
   });
 });

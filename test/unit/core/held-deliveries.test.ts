@@ -38,6 +38,25 @@ describe('fetched messages that wait for a slot', () => {
     });
   });
 
+  it('make it ask for no more again at every further stall', async () => {
+    await onFakeClock(async (clock) => {
+      const { deliver, handler, listener } = await bed({ slots: 1 });
+      for (const [runs, waits] of [
+        ['a', 'b'],
+        ['c', 'd'],
+      ] as const) {
+        deliver(runs, waits);
+        await clock.tickAsync(1010);
+        expect(listener.asked.splice(0)).to.deep.equal(['pause']);
+        for (const id of [runs, waits]) {
+          handler.end(id);
+          await turn();
+        }
+        expect(listener.asked.splice(0)).to.deep.equal(['resume']);
+      }
+    });
+  });
+
   it('do not make it pause as long as slots come free', async () => {
     await onFakeClock(async (clock) => {
       const { deliver, handler, listener } = await bed({ slots: 1 });

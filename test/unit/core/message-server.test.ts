@@ -261,13 +261,15 @@ describe('a message server', () => {
     expect(handler.begun).to.deep.equal(['a', 'b']);
   });
 
-  it('refuses a bad time limit of wait() by a rejection, and leaves no failure unheard (CORE-11)', async () => {
+  it('refuses a bad time limit or an unknown option of wait() by a rejection, and leaves no failure unheard (CORE-09, CORE-11)', async () => {
     const { server } = bed();
     expect(await rejectionOf(server.wait({ timeoutMs: Number.NaN }))).to.have.property(
       'code',
       'ERR_CONFIGURATION',
     );
     await server.start();
+    const misspelt: object = { timeOutMs: 5 };
+    expect(await rejectionOf(server.wait(misspelt))).to.include({ code: 'ERR_CONFIGURATION' });
     const waiting = server.wait({ timeoutMs: -1 });
     expect(await rejectionOf(waiting)).to.have.property('code', 'ERR_CONFIGURATION');
     await server.stop();
@@ -283,6 +285,7 @@ describe('a message server', () => {
     ['duplicateWindow', { duplicateWindow: -1 }],
     ['stallMs', { stallMs: 0 }],
     ['maxHeldMs', { maxHeldMs: Number.NaN }],
+    ['maxHeldMs', { stallMs: 1000, maxHeldMs: 999 }],
     ['slot', { slot: 5 }],
   ];
   for (const [name, options] of bad) {

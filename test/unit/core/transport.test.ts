@@ -45,6 +45,8 @@ describe('a transport', () => {
       ['controlExchange', { controlExchange: 7 }],
       ['logger', { logger: { debug: () => {}, info: () => {}, warn: () => {} } }],
       ['sendTimeout', { sendTimeout: 5 }],
+      ['drivers', { drivers: 5 }],
+      ['drivers', { drivers: [{ schemes: ['x'] }] }],
     ];
     for (const [name, options] of bad) {
       it(`refuses ${JSON.stringify(options)} and names it (CORE-09)`, () => {
@@ -323,5 +325,23 @@ describe('a transport', () => {
     driver.context.events.error(new Error('lost'));
     driver.context.events.connection('disconnected', new Error('lost'));
     expect(server.running).to.equal(0);
+  });
+
+  it('is not harmed by a logger that rejects (AMQP-06, CORE-11)', async () => {
+    const unhandled: unknown[] = [];
+    const onUnhandled = (reason: unknown): void => void unhandled.push(reason);
+    const others = process.listeners('unhandledRejection');
+    process.removeAllListeners('unhandledRejection').on('unhandledRejection', onUnhandled);
+    try {
+      const broken = (): Promise<never> => Promise.reject(new Error('the disk is full'));
+      const logger = { debug: broken, info: broken, warn: broken, error: broken };
+      const { driver } = scriptedTransport({ logger });
+      driver.context.events.error(new Error('lost'));
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(unhandled).to.deep.equal([]);
+    } finally {
+      process.off('unhandledRejection', onUnhandled);
+      for (const listener of others) process.on('unhandledRejection', listener);
+    }
   });
 });

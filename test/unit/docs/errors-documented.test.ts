@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import * as compute from '@ebbgate/compute';
 import * as core from '@ebbgate/core';
 import { MessagingError } from '@ebbgate/core';
 import * as rpc from '@ebbgate/rpc';
@@ -19,6 +20,8 @@ const ARGUMENTS: ReadonlyMap<string, unknown[]> = new Map<string, unknown[]>([
   ['RemoteError', [{ remoteType: 'Type', remoteMessage: 'text' }]],
   ['RpcVersionCapError', ['2.0', '1.0']],
   ['ValidationError', ['method', []]],
+  ['FieldUnsetError', ['Instance', 'host']],
+  ['RecordNotFoundError', ['instance', 'id']],
 ]);
 
 const document = readFileSync(fileURLToPath(new URL('../../../../docs/errors.md', import.meta.url)), 'utf8');
@@ -55,6 +58,7 @@ describe('docs/errors.md', () => {
   for (const [part, module] of [
     ['@ebbgate/core', core],
     ['@ebbgate/rpc', rpc],
+    ['@ebbgate/compute', compute],
   ] as const) {
     const errors = exported(module);
     const sections = documented(part);

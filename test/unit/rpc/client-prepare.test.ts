@@ -97,6 +97,22 @@ describe('RpcClient.prepare()', () => {
     expect(make({ timeoutMs: null, versionCap: null, retry: null, transportOptions: null })).to.not.throw();
   });
 
+  it('rejects an option of a send that has no effect there, before anything is sent (CORE-09)', async () => {
+    const seen: unknown[] = [];
+    await bed().serve({ m: () => seen.push('m') });
+    const misplaced: object = { timeoutMs: 5 };
+    for (const sending of [
+      bed().client().call({}, 'm', {}, misplaced),
+      bed().client().cast({}, 'm', {}, misplaced),
+    ]) {
+      const error = await rejectionOf(sending);
+      expect(error).to.be.instanceOf(ConfigurationError);
+      expect(error.message).to.include('"timeoutMs"');
+    }
+    await bed().client().call({}, 'm', {}, {});
+    expect(seen).to.deep.equal(['m']);
+  });
+
   it('sends to the topic, the exchange and the server that were prepared', async () => {
     const reached: string[] = [];
     const at = (name: string): object => ({ here: () => reached.push(name) && name });

@@ -118,15 +118,16 @@ for (const form of FORMS) {
           await b.call({ own: 'values' }, 'b');
           await b.prepare({ timeoutMs: 100 }).call(undefined, 'b');
           await b.call(undefined, 'b', {}, { detached: true });
+          await b.call(context.detached(), 'b');
         },
       });
       await bed().client({ timeoutMs: 4000 }).call({}, 'a');
-      const [a = 0, b1 = 0, c1 = 0, b2 = 0, c2 = 0, b3 = 0, c3 = 0] = left;
+      const [a = 0, b1 = 0, c1 = 0, b2 = 0, c2 = 0, b3 = 0, c3 = 0, b4 = 0, c4 = 0] = left;
       expect([a, b1, c1].every((ms) => ms > 2000 && ms <= 4000)).to.equal(true);
       expect(b1).to.be.at.most(a + 1);
       expect(c1).to.be.at.most(b1 + 1);
       expect([b2, c2].every((ms) => ms <= 101)).to.equal(true);
-      expect([b3, c3].every((ms) => ms > 80_000)).to.equal(true);
+      expect([b3, c3, b4, c4].every((ms) => ms > 80_000)).to.equal(true);
     });
 
     it('stops nested calls when the caller has given up, before anything is sent (RPC-03)', async () => {
@@ -142,6 +143,8 @@ for (const form of FORMS) {
           outcome.resolve(await rejectionOf(leaf.call(undefined, 'leaf')));
           await leaf.call(undefined, 'leaf', {}, { detached: true });
           await runWithContext(context.detached(), () => leaf.call(undefined, 'leaf'));
+          await leaf.call(context.detached(), 'leaf');
+          await leaf.call(context.detached().with({ user: 'v' }), 'leaf');
         },
       });
       expect(await rejectionOf(bed().client({ timeoutMs: 20 }).call({}, 'late'))).to.include({
@@ -150,7 +153,7 @@ for (const form of FORMS) {
       gate.resolve();
       const error = await outcome.promise;
       expect(error).to.include({ code: 'ERR_TIMEOUT', outcome: 'not-sent' });
-      await until(() => seen.length === 2);
+      await until(() => seen.length === 4);
     });
 
     it('lets no request run once it has passed, and it is told as expired (RPC-02)', async () => {

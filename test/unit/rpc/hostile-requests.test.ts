@@ -1,4 +1,4 @@
-import { legacyAccessPolicy, type RpcServer } from '@ebbgate/rpc';
+import { ExpectedException, legacyAccessPolicy, type RpcServer } from '@ebbgate/rpc';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
@@ -233,6 +233,64 @@ describe('hostile bytes', () => {
     }
     await until(() => server.counts.run === 9 && server.running === 0);
     await isUnharmed(server, 0);
+  });
+
+  it('with ids and addresses beyond all measure are refused, and nothing of them is kept (SEC-06, AMQP-01)', async () => {
+    const server = await bed().serve({ m: () => 'fine' });
+    const long = 'x'.repeat(1025);
+    const fields = [{ _unique_id: long }, { _msg_id: long, _reply_q: 'q' }, { _msg_id: 'i', _reply_q: long }];
+    for (const each of fields) {
+      await publish(bed().transport, rawMessage(JSON.stringify({ method: 'm', args: {}, ...each })));
+    }
+    await isUnharmed(server, fields.length);
+    expect(bed().log.ordinaryText()).to.not.contain(long);
+  });
+
+  it('answers a call whatever its method throws, also what cannot be looked at (RPC-05, RPC-17)', async () => {
+    const { proxy, revoke } = Proxy.revocable(new Error('x'), {});
+    revoke();
+    const refuse = (): never => {
+      throw new Error('a trap');
+    };
+    const odd: readonly unknown[] = [
+      proxy,
+      new Proxy({}, { getPrototypeOf: refuse }),
+      new Proxy(new Error('x'), { get: refuse }),
+      new ExpectedException(new Proxy(new Error('x'), { get: refuse })),
+      Object.create(null),
+      Symbol('s'),
+    ];
+    const server = await bed().serve({
+      atOnce: (_context: unknown, { index }: { index: number }) => {
+        throw odd[index];
+      },
+      later: async (_context: unknown, { index }: { index: number }) => {
+        await turn();
+        throw odd[index];
+      },
+    });
+    for (const method of ['atOnce', 'later']) {
+      for (const index of odd.keys()) {
+        const error = await rejectionOf(bed().client().call({}, method, { index }));
+        expect(error, `${method} ${String(index)}`).to.have.property('code', 'ERR_REMOTE');
+      }
+    }
+    await until(() => server.running === 0);
+    expect(bed().errors).to.deep.equal([]);
+  });
+
+  it('shows no more of a request id in the log than a line can bear (RPC-08)', async () => {
+    await bed().serve({
+      m: () => {
+        throw new Error('no');
+      },
+    });
+    await rejectionOf(
+      bed()
+        .client()
+        .call({ request_id: 'r'.repeat(5000) }, 'm'),
+    );
+    expect(bed().log.at('error')[0]?.fields).to.have.property('requestId').with.length(200);
   });
 });
 

@@ -62,6 +62,28 @@ describe('the clocks of a pending call', () => {
     });
   });
 
+  it('wait once more for a sign of life when this process was held up itself (RPC-04)', async () => {
+    await onFakeClock(async (clock) => {
+      const { driver, client } = scriptedClient();
+      let request: WireMessage | undefined;
+      driver.publish = (_destination, message) => {
+        request = message;
+      };
+      const startedAt = performance.now();
+      const call = client.prepare({ timeoutMs: 60_000, callMonitorTimeoutMs: 1000 }).call({}, 'm');
+      const failed = rejectionOf(call).then(({ message }) => [message, performance.now() - startedAt]);
+      await clock.tickAsync(0);
+      clock.jump(5000);
+      if (request) driver.answer(request, { result: null, ending: false }); // it had come meanwhile
+      await clock.tickAsync(900);
+      clock.jump(5000);
+      await clock.tickAsync(1000);
+      const [why, failedAt] = await failed;
+      expect(why).to.contain('No sign of life from the server for 1000 ms');
+      expect(failedAt).to.be.within(11_400, 11_410);
+    });
+  });
+
   it('are not touched by a sign of life to a call without a monitor', async () => {
     await onFakeClock(async (clock) => {
       const { driver, client } = scriptedClient();

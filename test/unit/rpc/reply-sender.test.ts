@@ -108,6 +108,22 @@ describe('replies whose queue is missing', () => {
     });
   });
 
+  it('are bounded by their bytes too; a further one is dropped at once (AMQP-01, AMQP-25)', async () => {
+    await onFakeClock(async () => {
+      const { sender, transport, dropped } = await rig();
+      const big = { ...reply('big'), result: 'x'.repeat(30 * 1024 ** 2) };
+      for (let sent = 0; sent < 4; sent += 1) await sender.send('gone', big);
+      expect(dropped.length).to.be.within(1, 3);
+      expect(sender.retrying + dropped.length).to.equal(4);
+      const kept = sender.retrying;
+      sender.abandon();
+      for (let sent = 0; sent < 4; sent += 1) await sender.send('gone', big);
+      expect(sender.retrying).to.equal(kept);
+      sender.abandon();
+      await transport.close();
+    });
+  });
+
   it('block no other reply (AMQP-25)', async () => {
     await onFakeClock(async () => {
       const { sender, transport, there } = await rig();

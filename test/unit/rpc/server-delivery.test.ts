@@ -110,6 +110,24 @@ for (const form of FORMS) {
       expect(server.state).to.equal('drained');
       expect(new Set(await Promise.all(calls))).to.deep.equal(new Set(['done']));
     });
+
+    it('does not resolve wait() before the broker has confirmed the last reply (CORE-03)', async () => {
+      const gate = deferred();
+      const server = await bed().serve({ work: () => gate.promise });
+      const call = bed().client().call({}, 'work');
+      await until(() => server.running === 1);
+      await server.stop();
+      bed().faults.stall(); // the reply is written, and nobody says that it has arrived
+      const order: string[] = [];
+      const waiting = server.wait().then(() => order.push('waited'));
+      gate.resolve(undefined);
+      await turn();
+      await turn();
+      order.push('confirmed');
+      bed().faults.resume();
+      await Promise.all([waiting, call]);
+      expect(order).to.deep.equal(['confirmed', 'waited']);
+    });
   });
 }
 

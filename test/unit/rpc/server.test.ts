@@ -20,6 +20,38 @@ describe('an RpcServer when it is made', () => {
     }
   });
 
+  it('refuses an unknown option and names all that there are (CORE-09)', () => {
+    const misspelt: object = { acessPolicy: legacyAccessPolicy };
+    expect(() => bed().newServer([], misspelt))
+      .to.throw(ConfigurationError, '"acessPolicy"')
+      .with.property('message')
+      .that.includes('accessPolicy')
+      .and.includes('beforeAccept')
+      .and.includes('slots');
+  });
+
+  it('refuses options of a wrong type and names them, as a client does (CORE-09)', () => {
+    const wrong: readonly (readonly [string, unknown])[] = [
+      ['serializer', {}],
+      ['serializer', 5],
+      ['interceptors', 5],
+      ['interceptors', [5]],
+      ['remoteErrors', new Map()],
+    ];
+    const ofServers: typeof wrong = [
+      ['accessPolicy', () => true],
+      ['beforeAccept', 'journal'],
+    ];
+    for (const [name, value] of [...wrong, ...ofServers]) {
+      const options: object = { [name]: value };
+      expect(() => bed().newServer([], options)).to.throw(ConfigurationError, name);
+    }
+    for (const [name, value] of wrong) {
+      const options: object = { [name]: value };
+      expect(() => bed().client(options)).to.throw(ConfigurationError, name);
+    }
+  });
+
   it('refuses reserved attributes of the wrong type with a TypeError that names the endpoint (RPC-15)', () => {
     class Compute {
       target = { namespace: 'n' };

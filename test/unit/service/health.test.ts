@@ -1,6 +1,6 @@
 import { get, type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
-import { type HealthAddress, Service } from '@ebbgate/service';
+import { type HealthAddress, Service, type TaskRecord, TaskRegistry } from '@ebbgate/service';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { deferred, fakeParts } from './fakes.js';
@@ -135,5 +135,41 @@ describe('health endpoints', () => {
     expect((await second.exited).outcome).to.equal('start-failed');
     expect(calls).to.include('cleanupHost').and.not.include('initHost');
     await first.drain('end');
+  });
+
+  it('cut off clients that send half a request, and wait for the end of none (CORE-05, AMQP-01)', async function () {
+    this.timeout(20_000); // a client may take 5 s for its request
+    const service = new Service({ ...fakeParts(), health });
+    await service.start();
+    const { port, host } = addressOf(service);
+    const ended = async (text: string): Promise<void> => {
+      const socket = connect({ port, host, allowHalfOpen: true }, () => socket.write(text));
+      socket.resume().on('error', () => undefined);
+      await new Promise((resolve) => socket.once('end', resolve));
+      // It does not close its side: writing on shows that the server has closed all of it.
+      const writing = setInterval(() => socket.write('x'), 5);
+      await new Promise((resolve) => socket.once('close', resolve));
+      clearInterval(writing);
+    };
+    await ended('not http\r\n\r\n');
+    const startedAt = performance.now();
+    await Promise.all([ended('GET /readyz HTTP/1.1\r\nHost: '), ended('')]);
+    expect(performance.now() - startedAt).to.be.lessThan(10_000);
+    expect(service.state).to.equal('running');
+    await service.drain('end');
+  });
+
+  it('answer, and a drain goes on, whatever is told of a task (COMP-02)', async () => {
+    const registry = new TaskRegistry();
+    const service = new Service({ ...fakeParts(), health, registry });
+    await service.start();
+    const odd: object = { name: 7, instance: 8, requestId: 9, progress: () => 10n };
+    const task = registry.open(odd as TaskRecord); // as from a caller without types
+    const { status, body } = await ask(addressOf(service), '/readyz');
+    expect(status).to.equal(200);
+    expect(body).to.have.nested.property('tasks[0].name', '7');
+    const drained = service.drain('end');
+    task.end();
+    expect((await drained).outcome).to.equal('clean');
   });
 });

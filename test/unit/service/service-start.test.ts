@@ -1,4 +1,4 @@
-import { Service } from '@ebbgate/service';
+import { launch, Service } from '@ebbgate/service';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { deferred, FakeServer, fakeParts, RecordingLogger } from './fakes.js';
@@ -161,12 +161,16 @@ describe('start of a service', () => {
     for (const begun of ['initHost', 'ops start', 'new-request start']) expect(calls).to.not.include(begun);
   });
 
-  it('refuses options that are wrong, naming them', () => {
+  it('refuses options that are wrong, naming them (CORE-09)', () => {
     const newRequestServer = new FakeServer('new-request');
     expect(() => new Service({ name: '', host: 'a', newRequestServer })).to.throw('name of a service');
     expect(() => new Service({ name: 'a', host: 'a', newRequestServer, reportIntervalMs: 0 })).to.throw(
       'reportIntervalMs',
     );
+    const misspelt = { name: 'a', host: 'a', newRequestServer, opServer: newRequestServer };
+    expect(() => new Service(misspelt)).to.throw('"opServer"');
+    const options: object = { onreload: () => undefined };
+    expect(() => launch(new Service(fakeParts()), options)).to.throw('"onreload"');
     const periodic = [{ name: 'sync', intervalMs: NaN, run: () => undefined }];
     expect(() => new Service({ name: 'a', host: 'a', newRequestServer, manager: { periodic } })).to.throw(
       '"sync"',

@@ -1,5 +1,5 @@
 import { RequestContext, runWithContext } from '@ebbgate/core';
-import { type TaskEvents, TaskRegistry } from '@ebbgate/service';
+import { type TaskEvents, type TaskRecord, TaskRegistry } from '@ebbgate/service';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { deferred, RecordingLogger } from './fakes.js';
@@ -172,5 +172,24 @@ describe('task registry', () => {
     await registry.track('a', () => Promise.resolve());
     registry.open({ name: 'b' }).end(new Error('no'));
     expect(logger.lines).to.deep.equal([]);
+  });
+
+  it('shows tasks whatever was told of them, so that nobody who looks is harmed (COMP-02)', () => {
+    const registry = new TaskRegistry();
+    const odd: readonly object[] = [
+      { name: 5, instance: 7n, requestId: 8 },
+      { name: undefined, instance: {}, requestId: ['r'], kind: 'other' },
+      { name: 'a', instance: Symbol('i'), kind: 10n, progress: () => 1n },
+      { name: 'b', progress: () => NaN },
+      { name: 'c', progress: () => registry },
+    ];
+    for (const record of odd) registry.open(record as TaskRecord); // as from a caller without types
+    const shown = registry.snapshot();
+    expect(() => JSON.stringify(shown)).to.not.throw();
+    expect(shown.map(({ name }) => name)).to.deep.equal(['5', 'a task without a name', 'a', 'b', 'c']);
+    expect(shown.map(({ subject }) => subject)).to.deep.equal(['7', null, null, null, null]);
+    expect(shown.map(({ requestId }) => requestId)).to.deep.equal(['8', null, null, null, null]);
+    expect(new Set(shown.map(({ kind }) => kind))).to.deep.equal(new Set(['background']));
+    expect(new Set(shown.map(({ progress }) => progress))).to.deep.equal(new Set([null]));
   });
 });

@@ -4,6 +4,7 @@ import { Benchmark, type BenchmarkPlan, type BenchmarkReport } from '../benchmar
 import type { CliContext } from '../cli-context.js';
 import { type ConnectionOptions, findBroker, withConnectionOptions } from '../connection.js';
 import { exitCodeFor } from '../exit-codes.js';
+import { withHelpText } from '../help-text.js';
 import { type Session, withSession } from '../local-server.js';
 import { secondsOption, someSeconds, whole } from '../option-values.js';
 import { showProgress } from '../progress.js';
@@ -59,7 +60,7 @@ export function addBench(program: Command, context: CliContext): void {
     .addOption(secondsOption('--timeout <seconds>', 'how long to wait for each answer', 10_000, someSeconds))
     .option('--serve-self', 'run the echo server in this process');
   withConnectionOptions(command);
-  command.addHelpText('after', HELP);
+  withHelpText(command, HELP);
   command.action(async (options: BenchOptions) => {
     const { url, inProcess } = await place(context, options);
     const serveEcho = inProcess || options.serveSelf === true;

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { CliContext } from '../cli-context.js';
 import { withConnectionOptions } from '../connection.js';
+import { withHelpText } from '../help-text.js';
 import { withLocalServerOptions, withSession } from '../local-server.js';
 import { someSeconds } from '../option-values.js';
 import { makeClient, readRequest, type SendingOptions, withSendingOptions } from '../sending.js';
@@ -29,7 +30,7 @@ export function addCall(program: Command, context: CliContext): void {
     'Calls a method of one of the servers of a topic, or of exactly one server, and prints its result.',
   );
   command
-    .requiredOption('--topic <name>', 'the topic of the servers')
+    .requiredOption('--topic <name>', 'the topic of the servers; needed')
     .option('--server <name>', 'exactly that server (default: any)');
   withSendingOptions(command);
   command.option(
@@ -38,7 +39,7 @@ export function addCall(program: Command, context: CliContext): void {
     someSeconds,
   );
   withLocalServerOptions(withConnectionOptions(command));
-  command.addHelpText('after', HELP);
+  withHelpText(command, HELP);
   command.action(async (method: string, args: string | undefined, options: CallOptions) => {
     const request = await readRequest(context, method, args, options);
     const result = await withSession(context, options, {}, async ({ transport }) => {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { CliContext } from '../cli-context.js';
 import { withConnectionOptions } from '../connection.js';
+import { withHelpText } from '../help-text.js';
 import { whenHandled, withLocalServerOptions, withSession } from '../local-server.js';
 import { makeClient, readRequest, type SendingOptions, withSendingOptions } from '../sending.js';
 
@@ -28,11 +29,11 @@ export function addCast(program: Command, context: CliContext): void {
     'Sends a request that nobody answers: to one of the servers of a topic, to exactly one, or to all.',
   );
   command
-    .requiredOption('--topic <name>', 'the topic of the servers')
+    .requiredOption('--topic <name>', 'the topic of the servers; needed')
     .option('--server <name>', 'exactly that server (default: any)')
     .option('--fanout', 'all servers of the topic that listen now');
   withLocalServerOptions(withConnectionOptions(withSendingOptions(command)));
-  command.addHelpText('after', HELP);
+  withHelpText(command, HELP);
   command.action(async (method: string, args: string | undefined, options: CastOptions) => {
     const request = await readRequest(context, method, args, options);
     await withSession(context, options, { logFrom: 'error' }, async ({ transport, local }) => {

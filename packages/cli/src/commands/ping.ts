@@ -7,6 +7,7 @@ import type { CliContext } from '../cli-context.js';
 import { withConnectionOptions } from '../connection.js';
 import { exitCodeFor } from '../exit-codes.js';
 import { describeFailure } from '../failure-report.js';
+import { withHelpText } from '../help-text.js';
 import { latencyOf } from '../latency.js';
 import { type LocalServerOptions, withLocalServerOptions, withSession } from '../local-server.js';
 import { seconds, secondsOption, someSeconds, whole } from '../option-values.js';
@@ -41,13 +42,13 @@ export function addPing(program: Command, context: CliContext): void {
     'Asks one of the servers of a topic, or exactly one, whether it answers, and measures how long that takes.',
   );
   command
-    .requiredOption('--topic <name>', 'the topic of the servers')
+    .requiredOption('--topic <name>', 'the topic of the servers; needed')
     .option('--server <name>', 'exactly that server (default: any)')
     .option('--count <number>', 'how many pings; 0: until SIGINT', whole(0), 4)
     .addOption(secondsOption('--interval <seconds>', 'from one ping to the next', 1_000, seconds))
     .addOption(secondsOption('--timeout <seconds>', 'how long to wait for each answer', 5_000, someSeconds));
   withLocalServerOptions(withConnectionOptions(command));
-  command.addHelpText('after', HELP);
+  withHelpText(command, HELP);
   command.action(async (options: PingOptions) => {
     await withSession(context, options, { ping: true }, async ({ transport }) => {
       await pingAll(context, makeClient(transport, options, options.timeout), options);

@@ -3,6 +3,7 @@ import { RpcServer, type RpcServerOptions } from '@ebbgate/rpc';
 import {
   budgetsFromConfig,
   launch,
+  type Launched,
   Service,
   type ServiceOptions,
   taskInterceptor,
@@ -12,6 +13,7 @@ import type { Command } from 'commander';
 import type { CliContext } from '../cli-context.js';
 import { type ConnectionOptions, findBroker, withConnectionOptions } from '../connection.js';
 import { deferred } from '../deferred.js';
+import { withHelpText } from '../help-text.js';
 import { endpointsFor } from '../local-server.js';
 import { seconds, whole } from '../option-values.js';
 import { reportService, type Served } from '../serve-report.js';
@@ -67,7 +69,7 @@ export function addServe(program: Command, context: CliContext): void {
   const command = program.command('serve').summary('run a server that drains before it ends');
   command.description('Serves methods on a topic until SIGTERM or SIGINT, and drains before it ends.');
   command
-    .requiredOption('--topic <name>', 'the topic to listen on')
+    .requiredOption('--topic <name>', 'the topic to listen on; needed')
     .option('--server <name>', 'the name of this server within the topic', hostname())
     .option(
       '--echo',
@@ -88,16 +90,27 @@ export function addServe(program: Command, context: CliContext): void {
     .option('--cleanup-timeout <seconds>', 'for cleaning up (default: 10)', seconds)
     .option('--closing-timeout <seconds>', 'for replies and acknowledgements (default: 5)', seconds);
   withConnectionOptions(command);
-  command.addHelpText('after', HELP);
+  withHelpText(command, HELP);
   command.action(async (options: ServeOptions) => {
-    const service = await makeService(context, options);
-    context.interrupted.throwIfAborted();
-    const { signals, exit, output } = context;
-    const logger = stderrLogger(output, options.verbose === true ? 'debug' : 'warn');
-    const launched = launch(service, { logger, ...(signals && { signals }), ...(exit && { exit }) });
-    context.releaseSignals?.();
+    process.on('SIGHUP', ignoreReload);
+    let launched: Launched;
+    try {
+      const service = await makeService(context, options);
+      context.interrupted.throwIfAborted();
+      const { signals, exit, output } = context;
+      const logger = stderrLogger(output, options.verbose === true ? 'debug' : 'warn');
+      launched = launch(service, { logger, ...(signals && { signals }), ...(exit && { exit }) });
+      context.releaseSignals?.();
+    } finally {
+      process.off('SIGHUP', ignoreReload);
+    }
     context.exitCode = await launched.done;
   });
+}
+
+/** Until the service hears SIGHUP itself: with nobody listening it would end the process (GS-106). */
+function ignoreReload(): void {
+  // There is nothing yet that could be read again.
 }
 
 async function makeService(context: CliContext, options: ServeOptions): Promise<Service> {

@@ -9,11 +9,17 @@ import type { Dictionary } from '../rpc/kinds.js';
 
 /** What is needed to boot an instance. */
 export interface BootRequest {
+  /** The instance to be built: its record is made from this. */
   readonly instance: Instance;
+  /** What the host must offer. */
   readonly requestSpec: RequestSpec;
+  /** Properties of the image, as Nova's API sends them. */
   readonly image: Dictionary;
+  /** For the guest; null to let it be made. */
   readonly adminPassword: string | null;
+  /** Null: those of the project. */
   readonly requestedNetworks: NetworkRequestList | null;
+  /** Null: the image alone. */
   readonly blockDeviceMapping: BlockDeviceMappingList | null;
 }
 

@@ -25,7 +25,9 @@ export interface ComputeHostEvents {
  * records, the same hypervisor and the same queues.
  */
 export class ComputeHost {
+  /** The server name in its targets. */
   readonly name: string;
+  /** Its runs, and the requests that arrive. */
   readonly events: TypedEvents<ComputeHostEvents>;
   readonly #options: CompleteHostOptions;
   #process: HostProcess | undefined;

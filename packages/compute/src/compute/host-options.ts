@@ -1,5 +1,5 @@
 import type { Logger, Transport } from '@ebbgate/core';
-import type { DrainBudgets } from '@ebbgate/service';
+import type { DrainBudgets, HealthOptions } from '@ebbgate/service';
 import type { Records } from '../db/repositories.js';
 import type { Networking } from '../network/networking.js';
 import type { ComputeApiOptions } from '../rpc/compute-api.js';
@@ -13,25 +13,37 @@ export interface ComputeHostOptions {
   readonly name: string;
   /** Opens the way to the broker; called at each start, and closed at each end. */
   readonly openTransport: () => Transport;
+  /** Instances, migrations and services. */
   readonly records: Records;
+  /** The hypervisor. */
   readonly virt: VirtDriver;
+  /** Ports and their bindings. */
   readonly networking: Networking;
+  /** Where it logs. */
   readonly logger: Logger;
   /** Topic of the ops server; null: there is none, and follow-ups go to the new-request server. Default `compute-ops`. */
   readonly opsTopic?: string | null;
   /** How other hosts are called. */
   readonly api?: ComputeApiOptions;
+  /** What each part of a drain may take; what is left out has its default. */
   readonly budgets?: Partial<DrainBudgets>;
+  /** How much is done at the same time, and how often is looked. */
   readonly limits?: Partial<ComputeLimits>;
   /** Default 300000. */
   readonly vifPluggingTimeoutMs?: number;
   /** Default 10000. */
   readonly reportIntervalMs?: number;
+  /** Opens the health endpoints. */
+  readonly health?: HealthOptions;
+  /** The process is this host's alone: its signals drain it, and it ends with the run. Default: neither. */
+  readonly ownsProcess?: boolean;
 }
 
 /** The options with their defaults. */
-export interface CompleteHostOptions extends Required<Omit<ComputeHostOptions, 'limits'>> {
+export interface CompleteHostOptions extends Required<Omit<ComputeHostOptions, 'limits' | 'health'>> {
+  /** Complete. */
   readonly limits: ComputeLimits;
+  readonly health?: HealthOptions;
 }
 
 export function completeHostOptions(options: ComputeHostOptions): CompleteHostOptions {
@@ -41,6 +53,7 @@ export function completeHostOptions(options: ComputeHostOptions): CompleteHostOp
     budgets: {},
     vifPluggingTimeoutMs: 300_000,
     reportIntervalMs: 10_000,
+    ownsProcess: false,
     ...options,
     limits: { maxConcurrentBuilds: 10, maxConcurrentLiveMigrations: 1, recheckMs: 10_000, ...options.limits },
   });

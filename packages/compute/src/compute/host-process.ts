@@ -16,8 +16,11 @@ import { ComputeManager, SELF_TRACKED } from './manager.js';
  * records, the hypervisor or the broker any more, also when it was cut off in the middle of something.
  */
 export class HostProcess {
+  /** Both servers and what stands behind them. */
   readonly service: Service;
+  /** Takes new requests; the first to stop. */
   readonly newRequestServer: RpcServer;
+  /** Takes what belongs to operations under way; undefined when there is none. */
   readonly opsServer: RpcServer | undefined;
   readonly #lifetime = new AbortController();
   readonly #transport: Transport;
@@ -46,11 +49,11 @@ export class HostProcess {
 
   /** Resolves when the service serves; rejects with what kept it from starting. */
   async start(): Promise<void> {
-    this.#launched = launch(this.service, {
-      signals: [], // the process has several hosts: its signals are not for one of them
-      logger: this.#logger,
-      exit: () => this.#end(),
-    });
+    const logger = this.#logger;
+    this.#launched = this.#options.ownsProcess
+      ? launch(this.service, { logger })
+      : // The process has several hosts: its signals are not for one of them, nor does it end with one.
+        launch(this.service, { logger, signals: [], exit: () => this.#end() });
     await this.service.start();
   }
 
@@ -92,7 +95,7 @@ export class HostProcess {
   }
 
   #makeService(records: Records, registry: TaskRegistry): Service {
-    const { name, budgets, logger, reportIntervalMs } = this.#options;
+    const { name, budgets, logger, reportIntervalMs, health, ownsProcess } = this.#options;
     return new Service({
       name: 'compute',
       host: name,
@@ -106,6 +109,8 @@ export class HostProcess {
       budgets,
       reportIntervalMs,
       logger,
+      ...(health && { health }),
+      ...(ownsProcess && { onExit: () => this.#end() }),
     });
   }
 }

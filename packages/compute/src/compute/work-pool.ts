@@ -1,3 +1,4 @@
+import { onAbort } from '@ebbgate/core';
 import { aborted } from '../virt/pause.js';
 
 interface Job {
@@ -43,13 +44,10 @@ export class WorkPool {
         reject(aborted(signal));
         return;
       }
-      const onAbort = (): void => {
-        this.#queue.splice(this.#queue.indexOf(job), 1);
-        reject(aborted(signal));
-      };
+      let leave = (): void => undefined;
       const job: Job = {
         begin: () => {
-          signal.removeEventListener('abort', onAbort);
+          leave();
           this.#running += 1;
           resolve();
         },
@@ -59,7 +57,10 @@ export class WorkPool {
         return;
       }
       this.#queue.push(job);
-      signal.addEventListener('abort', onAbort, { once: true });
+      leave = onAbort(signal, () => {
+        this.#queue.splice(this.#queue.indexOf(job), 1);
+        reject(aborted(signal));
+      });
     });
   }
 }

@@ -10,8 +10,11 @@ import { conductorEndpoint } from './manager.js';
 export interface ConductorOptions {
   /** Its name among the conductors: the server of its topic. */
   readonly name: string;
+  /** What it serves and sends with; not closed by it. */
   readonly transport: Transport;
+  /** Instances, migrations and services. */
   readonly records: Records;
+  /** Where it logs. */
   readonly logger: Logger;
   /** How hosts are called. */
   readonly api?: ComputeApiOptions;
@@ -29,6 +32,7 @@ export class Conductor {
     });
   }
 
+  /** Resolves when it serves. Rejects with ServerListenError (`ERR_SERVER_LISTEN`). */
   start(): Promise<void> {
     return this.#server.start();
   }

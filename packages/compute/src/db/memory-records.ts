@@ -6,8 +6,11 @@ import type { Records, ServiceRecord, ServiceRepository } from './repositories.j
 
 /** What is told of the records: a copy of each after every change. */
 export interface RecordEvents {
+  /** One was created or changed. */
   instance: Instance;
+  /** One was created or changed. */
   migration: Migration;
+  /** One has reported. */
   service: ServiceRecord;
 }
 

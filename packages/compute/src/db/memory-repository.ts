@@ -4,9 +4,13 @@ import type { Expected, Repository } from './repositories.js';
 
 /** What every record has. */
 export interface Identified {
+  /** The key of the record. */
   readonly uuid: string;
+  /** Number of the record. */
   readonly id: number;
+  /** Null until it is stored. */
   readonly created_at: Date | null;
+  /** Null until it is changed. */
   readonly updated_at: Date | null;
 }
 

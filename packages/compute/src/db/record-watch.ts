@@ -1,13 +1,19 @@
-import { MessagingTimeoutError, within, type WaitOptions } from '@ebbgate/core';
+import { MessagingTimeoutError, type TypedEvents, within, type WaitOptions } from '@ebbgate/core';
 import type { Instance } from '../objects/instance.js';
 import type { Migration } from '../objects/migration.js';
-import type { MemoryRecords } from './memory-records.js';
+import type { RecordEvents } from './memory-records.js';
+import type { Records } from './repositories.js';
+
+/** Records that tell of their changes. */
+export interface WatchedRecords extends Records {
+  readonly events: TypedEvents<RecordEvents>;
+}
 
 /** Waits for records to come into a state, by being told of their changes. */
 export class RecordWatch {
-  readonly #records: MemoryRecords;
+  readonly #records: WatchedRecords;
 
-  constructor(records: MemoryRecords) {
+  constructor(records: WatchedRecords) {
     this.#records = records;
   }
 

@@ -23,17 +23,24 @@ export interface Repository<Record, Fields> {
   update(uuid: string, changes: Partial<Fields>, expected?: Expected<Fields>): Promise<Record>;
 }
 
+/** Records of instances. */
 export type InstanceRepository = Repository<Instance, InstanceFields>;
+/** Records of migrations. */
 export type MigrationRepository = Repository<Migration, MigrationFields>;
 
 /** A daemon as the others see it. */
 export interface ServiceRecord {
+  /** What it is: `compute`, … */
   readonly binary: string;
+  /** Where it is. */
   readonly host: string;
+  /** As it called itself. */
   readonly state: string;
+  /** Milliseconds since the epoch. */
   readonly reportedAtMs: number;
 }
 
+/** The last report of each service. */
 export interface ServiceRepository {
   /** Writes the record of one daemon; makes it when there is none. */
   report(record: ServiceRecord): Promise<void>;
@@ -43,7 +50,10 @@ export interface ServiceRepository {
 
 /** All records. Conductors, schedulers and the API have them; computes will go through the conductor. */
 export interface Records {
+  /** One for each instance. */
   readonly instances: InstanceRepository;
+  /** One for each attempt to move an instance. */
   readonly migrations: MigrationRepository;
+  /** The last report of each service. */
   readonly services: ServiceRepository;
 }

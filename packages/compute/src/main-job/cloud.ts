@@ -11,6 +11,7 @@ import { ConductorApi } from '../rpc/conductor-api.js';
 import { CONTROL_EXCHANGE } from '../rpc/topics.js';
 import { FakeVirtDriver } from '../virt/fake.js';
 import { HypervisorNetwork } from '../virt/hypervisor-network.js';
+import type { JobCloud, Remains, SentMessage } from './job-cloud.js';
 
 /** What a cloud in one process is made of. */
 export interface CloudOptions {
@@ -33,15 +34,8 @@ export interface CloudOptions {
   readonly onSend?: (message: SentMessage) => void;
 }
 
-/** A message on its way to a host. */
-export interface SentMessage {
-  readonly topic: string;
-  readonly host: string;
-  readonly method: string;
-}
-
 /** Compute hosts, a conductor, the API's side and the records, all in this process on one broker. */
-export class Cloud {
+export class Cloud implements JobCloud {
   readonly records: MemoryRecords;
   readonly networking: FakeNetworking;
   readonly hypervisors: HypervisorNetwork = new HypervisorNetwork();
@@ -49,6 +43,8 @@ export class Cloud {
   readonly virts: ReadonlyMap<string, FakeVirtDriver>;
   readonly servers: Servers;
   readonly computeApi: ComputeApi;
+  /** Never aborts: in one process nothing ends by itself. */
+  readonly broken: AbortSignal = new AbortController().signal;
   readonly #transport: Transport;
   readonly #conductor: Conductor;
 
@@ -96,11 +92,28 @@ export class Cloud {
   }
 
   /** Ends all hosts that run, each by SIGTERM, and everything else. */
-  async stop(): Promise<void> {
+  async stop(): Promise<Remains> {
     await Promise.all(
       [...this.hosts.values()].filter(({ runs }) => runs > 0).map((host) => host.terminate()),
     );
     await this.#conductor.stop();
+    await this.#transport.close();
+    return {
+      instances: await this.records.instances.find({}),
+      migrations: await this.records.migrations.find({}),
+      locate: (uuid) => this.hypervisors.locate(uuid),
+      expected: this.hypervisors.expected(),
+    };
+  }
+
+  /** Ends everything at once, as the death of the process would: what runs is cut off in the middle. */
+  async cutOff(): Promise<void> {
+    const running = [...this.hosts.values()].filter(({ runs }) => runs > 0).map((host) => host.process);
+    for (const process of running) {
+      process.terminate('SIGTERM');
+      process.terminate('SIGINT'); // during a drain: at once
+    }
+    await Promise.allSettled(running.map(async (process) => process.done));
     await this.#transport.close();
   }
 

@@ -37,3 +37,28 @@ export function verdictText({ holds, remark }: { readonly holds: boolean; readon
   if (holds) return 'All invariants hold: every operation that had begun is complete, nothing was lost.';
   return remark === '' ? 'The invariants do NOT hold.' : `The invariants do NOT hold. ${remark}`;
 }
+
+/** Breaks a text at blanks into lines of fewer than `columns`; all but the first begin with `indent` blanks. */
+export function wrap(text: string, columns: number, indent: number): readonly string[] {
+  const [first = '', ...words] = text.split(/(?<=\S) /);
+  return flow([first, ...words], ' ', columns, indent);
+}
+
+/** Joins pieces into lines of fewer than `columns`, none of them broken. */
+export function flow(
+  pieces: readonly string[],
+  separator: string,
+  columns: number,
+  indent: number,
+): readonly string[] {
+  const lines: string[] = [];
+  let line: string | undefined;
+  for (const piece of pieces) {
+    const longer: string = line === undefined ? piece : `${line}${separator}${piece}`;
+    if (line !== undefined && longer.length >= columns) {
+      lines.push(line);
+      line = `${' '.repeat(indent)}${piece}`;
+    } else line = longer;
+  }
+  return line === undefined ? lines : [...lines, line];
+}

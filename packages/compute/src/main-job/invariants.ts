@@ -1,13 +1,12 @@
-import type { HostProcess } from '../compute/host-process.js';
 import type { Instance } from '../objects/instance.js';
-import type { Cloud } from './cloud.js';
-import type { Check } from './job-events.js';
+import type { Remains } from './job-cloud.js';
+import type { Check, HostEvent } from './job-events.js';
 import type { Facts, Placed } from './scenario.js';
 
 /** What was seen of the hosts. */
 export interface Observed {
-  /** All runs of all hosts. */
-  readonly processes: readonly HostProcess[];
+  /** The ends of all runs of all hosts. */
+  readonly exits: readonly Extract<HostEvent, { kind: 'exit' }>[];
   readonly nameOf: (uuid: string) => string;
 }
 
@@ -15,22 +14,22 @@ export interface Observed {
  * What must hold when everything has ended: each operation that had begun is complete, and nothing is lost or left
  * over.
  */
-export async function checkInvariants(
-  cloud: Cloud,
+export function checkInvariants(
+  remains: Remains,
   facts: Facts,
-  { processes, nameOf: nameOfUuid }: Observed,
-): Promise<readonly Check[]> {
+  { exits, nameOf: nameOfUuid }: Observed,
+): readonly Check[] {
   return [
     ...drainChecks(facts, nameOfUuid),
-    await migrationCheck(cloud, facts, nameOfUuid),
-    await placesCheck('Every build that had begun is complete', cloud, facts.building),
-    await placesCheck('Every instance that was moved runs at its destination', cloud, facts.migrating),
+    migrationCheck(remains, facts, nameOfUuid),
+    placesCheck('Every build that had begun is complete', remains, facts.building),
+    placesCheck('Every instance that was moved runs at its destination', remains, facts.migrating),
     queuedCheck(facts),
-    await placesCheck('Every boot asked for meanwhile was built after the restart', cloud, facts.queued),
-    await oneHostCheck(cloud),
-    await noTaskStateCheck(cloud),
-    leftOverCheck(cloud, processes),
-    settledCheck(facts, processes),
+    placesCheck('Every boot asked for meanwhile was built after the restart', remains, facts.queued),
+    oneHostCheck(remains),
+    noTaskStateCheck(remains),
+    leftOverCheck(remains, exits),
+    settledCheck(facts, exits),
   ];
 }
 
@@ -48,16 +47,16 @@ function drainChecks({ drains }: Facts, nameOfUuid: (uuid: string) => string): r
   });
 }
 
-async function migrationCheck(
-  { records }: Cloud,
+function migrationCheck(
+  { migrations }: Remains,
   { migrating }: Facts,
   nameOfUuid: (uuid: string) => string,
-): Promise<Check> {
+): Check {
   const problems: string[] = [];
   for (const { uuid } of migrating) {
-    const migrations = await records.migrations.find({ instance_uuid: uuid });
-    if (migrations.length !== 1) problems.push(`${nameOfUuid(uuid)} has ${migrations.length} migrations`);
-    for (const migration of migrations) {
+    const its = migrations.filter((migration) => migration.get('instance_uuid') === uuid);
+    if (its.length !== 1) problems.push(`${nameOfUuid(uuid)} has ${its.length} migrations`);
+    for (const migration of its) {
       const status = migration.get('status');
       if (status !== 'completed') problems.push(`the migration of ${nameOfUuid(uuid)} is ${status}`);
     }
@@ -65,23 +64,25 @@ async function migrationCheck(
   return check('Every live migration that had begun is completed', problems);
 }
 
-async function placesCheck(
-  what: string,
-  { records, hypervisors }: Cloud,
-  placed: readonly Placed[],
-): Promise<Check> {
+function placesCheck(what: string, remains: Remains, placed: readonly Placed[]): Check {
+  return check(
+    what,
+    placed.flatMap((one) => misplaced(remains, one)),
+  );
+}
+
+function misplaced({ instances, locate }: Remains, { uuid, host }: Placed): readonly string[] {
+  const instance = instances.find((one) => one.get('uuid') === uuid);
+  if (!instance) return [`there is no record of ${uuid}`];
   const problems: string[] = [];
-  for (const { uuid, host } of placed) {
-    const instance = await records.instances.get(uuid);
-    const state = stateOf(instance);
-    if (state !== 'active/null') problems.push(`${nameOf(instance)} is ${state}`);
-    if (instance.find('host') !== host)
-      problems.push(`${nameOf(instance)} is recorded at ${String(instance.find('host'))}`);
-    const where = hypervisors.locate(uuid).join(', ');
-    if (where !== host)
-      problems.push(`the guest of ${nameOf(instance)} is at ${where === '' ? 'no host' : where}`);
-  }
-  return check(what, problems);
+  const state = stateOf(instance);
+  if (state !== 'active/null') problems.push(`${nameOf(instance)} is ${state}`);
+  if (instance.find('host') !== host)
+    problems.push(`${nameOf(instance)} is recorded at ${String(instance.find('host'))}`);
+  const where = locate(uuid).join(', ');
+  if (where !== host)
+    problems.push(`the guest of ${nameOf(instance)} is at ${where === '' ? 'no host' : where}`);
+  return problems;
 }
 
 function queuedCheck({ queued, queuedAtExit }: Facts): Check {
@@ -92,10 +93,10 @@ function queuedCheck({ queued, queuedAtExit }: Facts): Check {
   return check('No new request was begun by a host that drained', problems);
 }
 
-async function oneHostCheck({ records, hypervisors }: Cloud): Promise<Check> {
+function oneHostCheck({ instances, locate }: Remains): Check {
   const problems: string[] = [];
-  for (const instance of await records.instances.find({})) {
-    const where = hypervisors.locate(instance.get('uuid'));
+  for (const instance of instances) {
+    const where = locate(instance.get('uuid'));
     const host = instance.find('host') ?? 'no host';
     if (where.length === 1 && where[0] === host) continue;
     problems.push(
@@ -105,8 +106,7 @@ async function oneHostCheck({ records, hypervisors }: Cloud): Promise<Check> {
   return check('Every guest is on exactly one host, the one in its record', problems);
 }
 
-async function noTaskStateCheck({ records }: Cloud): Promise<Check> {
-  const instances = await records.instances.find({});
+function noTaskStateCheck({ instances }: Remains): Check {
   const stuck = instances.filter((instance) => stateOf(instance) !== 'active/null');
   return check(
     'Every instance is active, with no task left on it',
@@ -114,26 +114,22 @@ async function noTaskStateCheck({ records }: Cloud): Promise<Check> {
   );
 }
 
-function leftOverCheck({ virts }: Cloud, processes: readonly HostProcess[]): Check {
-  const tasks = processes.flatMap(({ service }) =>
-    service.registry.snapshot().map(({ name }) => `${service.host} still has ${name}`),
+function leftOverCheck(remains: Remains, exits: Observed['exits']): Check {
+  const tasks = exits.flatMap(({ host, report }) =>
+    report.unfinished.map(({ name }) => `${host} left ${name}`),
   );
-  const expected = [...virts.values()].flatMap((virt) =>
-    virt.expected.map((uuid) => `${virt.host} still expects ${uuid}`),
-  );
+  const expected = remains.expected.map(({ host, uuid }) => `${host} still expects ${uuid}`);
   return check('No task is left in a registry, nothing prepared is left on a host', [...tasks, ...expected]);
 }
 
-function settledCheck({ drains }: Facts, processes: readonly HostProcess[]): Check {
+function settledCheck({ drains }: Facts, exits: Observed['exits']): Check {
   const problems = drains.flatMap(({ host, report }) =>
     report.problems.map((problem) => `${host}: ${problem}`),
   );
-  for (const { service, newRequestServer, opsServer } of processes) {
-    for (const server of opsServer ? [newRequestServer, opsServer] : [newRequestServer]) {
-      const left = server.running + server.waiting;
-      const where = `${server.target.topic ?? ''}.${service.host}`;
-      if (left > 0) problems.push(`${where} has ${left} requests that are not done`);
-      if (server.state !== 'drained') problems.push(`${where} is ${server.state}`);
+  for (const { host, servers } of exits) {
+    for (const { topic, state, requests } of servers) {
+      if (requests > 0) problems.push(`${topic}.${host} has ${requests} requests that are not done`);
+      if (state !== 'drained') problems.push(`${topic}.${host} is ${state}`);
     }
   }
   return check('Every request that was taken is done, answered and acknowledged', problems);

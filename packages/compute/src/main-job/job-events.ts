@@ -19,9 +19,16 @@ export interface HostView {
   readonly tasks: readonly TaskSnapshot[];
 }
 
-/** What happens in the main job, for whoever shows it. Plain data. */
-export type JobEvent =
-  | { readonly kind: 'note'; readonly text: string }
+/** One server of a host at the end of a run. */
+export interface ServerLeft {
+  readonly topic: string;
+  readonly state: string;
+  /** Requests that it took and that are not done. */
+  readonly requests: number;
+}
+
+/** What happens at one host. Plain data: a host that is a process of its own prints it. */
+export type HostEvent =
   | { readonly kind: 'host'; readonly why: 'state' | 'server' | 'tasks'; readonly view: HostView }
   | {
       readonly kind: 'request';
@@ -30,6 +37,18 @@ export type JobEvent =
       readonly method: string;
       readonly draining: boolean;
     }
+  | {
+      readonly kind: 'exit';
+      readonly host: string;
+      readonly code: number;
+      readonly report: DrainReport;
+      readonly servers: readonly ServerLeft[];
+    };
+
+/** What happens in the main job, for whoever shows it. Plain data. */
+export type JobEvent =
+  | HostEvent
+  | { readonly kind: 'note'; readonly text: string }
   /** A message to a host whose server on that topic has stopped: it stays in the queue. */
   | { readonly kind: 'waiting'; readonly host: string; readonly topic: string; readonly method: string }
   | {
@@ -50,7 +69,6 @@ export type JobEvent =
       /** From 0 to 1. */
       readonly progress: number;
     }
-  | { readonly kind: 'exit'; readonly host: string; readonly code: number; readonly report: DrainReport }
   | {
       readonly kind: 'verdict';
       readonly holds: boolean;

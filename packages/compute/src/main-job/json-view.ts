@@ -1,6 +1,6 @@
 import type { JobEvent, View } from './job-events.js';
 
-/** One JSON object a line: `{ "atMs": …, "kind": …, … }`; the last one is the verdict. */
+/** One JSON object a line: `{ "atMs": …, "kind": …, … }`; the last one is the verdict, unless a signal ended the job. */
 export class JsonView implements View {
   readonly #write: (text: string) => void;
 

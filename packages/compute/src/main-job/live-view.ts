@@ -1,5 +1,5 @@
-import { RPC_TOPIC_OPS } from '../rpc/topics.js';
-import { bar, checkText, seconds, serversText, taskText, verdictText } from './format.js';
+import { RPC_TOPIC, RPC_TOPIC_OPS } from '../rpc/topics.js';
+import { bar, checkText, flow, seconds, taskText, verdictText, wrap } from './format.js';
 import type { HostView, JobEvent, View } from './job-events.js';
 
 type EventOf<Kind extends JobEvent['kind']> = Extract<JobEvent, { kind: Kind }>;
@@ -9,15 +9,21 @@ export interface Screen {
   write(text: string): void;
   readonly columns: number;
   readonly rows: number;
+  /** Whether colours may be used; absent: no. */
+  hasColors?(): boolean;
 }
 
 const FRAME_MS = 100;
 const LAST_REQUESTS = 6;
-const BAR_WIDTH = 30;
+/** With it, and names like those of the recorded request, all lines fit into 80 columns. */
+const BAR_WIDTH = 24;
+const NOTE_INDENT = 10;
+const CHECK_INDENT = 4;
 const ESCAPE = String.fromCharCode(27);
 const BOLD = `${ESCAPE}[1m`;
 const RED = `${ESCAPE}[31m`;
 const GREEN = `${ESCAPE}[32m`;
+const YELLOW = `${ESCAPE}[33m`;
 const PLAIN = `${ESCAPE}[0m`;
 
 /** One picture on a terminal, drawn again ten times a second; notes scroll above it. */
@@ -29,6 +35,7 @@ export class LiveView implements View {
   readonly #migrations = new Map<string, EventOf<'migration'>>();
   readonly #requests: string[] = [];
   readonly #now: () => number;
+  readonly #hasColours: boolean;
   #drawn = 0;
   #ended = false;
 
@@ -36,6 +43,7 @@ export class LiveView implements View {
   constructor(screen: Screen, now: () => number) {
     this.#screen = screen;
     this.#now = now;
+    this.#hasColours = screen.hasColors?.() ?? false;
     this.#timer = setInterval(() => {
       this.#draw();
     }, FRAME_MS);
@@ -87,15 +95,27 @@ export class LiveView implements View {
     const { checks, holds } = event;
     this.#draw();
     this.end();
-    const lines = checks.map((check) => `${check.holds ? GREEN : RED}${checkText(check)}${PLAIN}`);
-    const last = `${BOLD}${holds ? GREEN : RED}${verdictText(event)}${PLAIN}`;
-    this.#screen.write(['', `${BOLD}Verdict${PLAIN}`, ...lines, '', last, ''].join('\n'));
+    const lines = checks.flatMap((check) =>
+      this.#wrap(checkText(check), CHECK_INDENT).map((line) => this.#paint(check.holds ? GREEN : RED, line)),
+    );
+    const last = this.#wrap(verdictText(event), 0).map((line) =>
+      this.#paint(`${BOLD}${holds ? GREEN : RED}`, line),
+    );
+    this.#screen.write(['', this.#paint(BOLD, 'Verdict'), ...lines, '', ...last, ''].join('\n'));
   }
 
   #above(line: string): void {
     this.#erase();
-    this.#screen.write(`${line}\n`);
+    this.#screen.write(`${this.#wrap(line, NOTE_INDENT).join('\n')}\n`);
     this.#draw();
+  }
+
+  #wrap(text: string, indent: number): readonly string[] {
+    return wrap(text, this.#screen.columns, indent);
+  }
+
+  #paint(colour: string, text: string): string {
+    return this.#hasColours ? `${colour}${text}${PLAIN}` : text;
   }
 
   #erase(): void {
@@ -108,7 +128,8 @@ export class LiveView implements View {
     // More lines than the screen has could not be taken back.
     const lines = this.#picture()
       .slice(0, this.#screen.rows - 1)
-      .map((line) => line.slice(0, this.#screen.columns - 1));
+      .map((line) => line.slice(0, this.#screen.columns - 1))
+      .map((line) => line.replaceAll(/\b(?:STOPPED|draining)\b/g, (word) => this.#paint(YELLOW, word)));
     this.#erase();
     this.#screen.write(`${lines.join('\n')}\n`);
     this.#drawn = lines.length;
@@ -116,21 +137,29 @@ export class LiveView implements View {
 
   #picture(): readonly string[] {
     const lines = [''];
-    for (const { view, atMs } of this.#hosts.values()) lines.push(...this.#host(view, this.#now() - atMs));
+    const width = Math.max(...[...this.#hosts.keys()].map((host) => host.length), 'host'.length);
+    if (this.#hosts.size > 0)
+      lines.push(hostRow(['host', 'state', 'new-request server', 'ops server'], width));
+    for (const { view, atMs } of this.#hosts.values())
+      lines.push(...this.#host(view, width, this.#now() - atMs));
+    if (this.#migrations.size > 0) lines.push('');
     for (const { name, status, progress, source, dest } of this.#migrations.values()) {
       lines.push(`  ${name}  ${source} -> ${dest ?? '?'}  ${bar(progress, BAR_WIDTH)}  ${status}`);
     }
     const states = [...this.#instances.values()].map(
       ({ name, vmState, taskState, host }) => `${name} ${vmState}/${taskState ?? '-'} at ${host ?? '-'}`,
     );
-    if (states.length > 0) lines.push(`  ${states.join('   ')}`);
+    if (states.length > 0)
+      lines.push('', ...flow([`  ${states[0] ?? ''}`, ...states.slice(1)], '   ', this.#screen.columns, 2));
     if (this.#requests.length > 0)
-      lines.push('  Sent to a host that drains:', ...this.#requests.slice(-LAST_REQUESTS));
+      lines.push('', '  Sent to a host that drains:', ...this.#requests.slice(-LAST_REQUESTS));
     return lines;
   }
 
-  #host(view: HostView, sinceMs: number): readonly string[] {
-    const lines = [`  ${view.host}  ${view.state.padEnd(8)}  ${serversText(view, RPC_TOPIC_OPS)}`];
+  #host(view: HostView, width: number, sinceMs: number): readonly string[] {
+    const word = { up: 'serves', stopped: 'STOPPED' } as const;
+    const ops = view.ops === 'none' ? 'none' : `${RPC_TOPIC_OPS} ${word[view.ops]}`;
+    const lines = [hostRow([view.host, view.state, `${RPC_TOPIC} ${word[view.newRequest]}`, ops], width)];
     if (view.state !== 'draining') return lines;
     const nameOf = (uuid: string): string => this.#instances.get(uuid)?.name ?? uuid;
     for (const task of view.tasks) {
@@ -139,4 +168,11 @@ export class LiveView implements View {
     }
     return lines;
   }
+}
+
+function hostRow(
+  [host, state, newRequest, ops]: readonly [string, string, string, string],
+  width: number,
+): string {
+  return `  ${host.padEnd(width)}  ${state.padEnd(8)}  ${newRequest.padEnd(18)}  ${ops}`;
 }

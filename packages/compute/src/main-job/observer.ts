@@ -1,36 +1,57 @@
-import type { Cloud, SentMessage } from './cloud.js';
-import type { ComputeHost } from '../compute/compute-host.js';
-import type { HostProcess } from '../compute/host-process.js';
-import type { HostView, JobEvent } from './job-events.js';
+import type { TypedEvents } from '@ebbgate/core';
+import type { RecordEvents } from '../db/memory-records.js';
+import { RPC_TOPIC } from '../rpc/topics.js';
+import type { SentMessage } from './job-cloud.js';
+import type { HostEvent, HostView, JobEvent } from './job-events.js';
 
-/** Turns what a cloud tells into the events of the main job, and remembers all runs of its hosts. */
+type Exit = Extract<HostEvent, { kind: 'exit' }>;
+
+/** Hears what a cloud tells, passes it on as the events of the main job, and remembers what the verdict rests on. */
 export class Observer {
-  /** Every run of every host so far. */
-  readonly processes: HostProcess[] = [];
+  /** The ends of all runs so far. */
+  readonly exits: Exit[] = [];
   readonly #emit: (event: JobEvent) => void;
   readonly #names = new Map<string, string>();
+  readonly #views = new Map<string, HostView>();
+  readonly #listeners = new Set<(event: HostEvent) => void>();
 
   constructor(emit: (event: JobEvent) => void) {
     this.#emit = emit;
   }
 
-  watch(cloud: Cloud): void {
-    this.#watchRecords(cloud);
-    for (const host of cloud.hosts.values()) this.#watchHost(host);
-  }
+  /** Something has happened at a host. */
+  readonly onHost = (event: HostEvent): void => {
+    if (event.kind === 'exit') this.exits.push(event);
+    if (event.kind === 'host') this.#views.set(event.view.host, event.view);
+    this.#emit(event);
+    for (const listener of [...this.#listeners]) listener(event);
+  };
 
   /** A message is about to be sent to a host. */
-  onSend(cloud: Cloud, { topic, host: name, method }: SentMessage): void {
-    const { newRequestServer, opsServer } = cloud.host(name).process;
-    const server = [newRequestServer, opsServer].find((each) => each?.target.topic === topic);
-    if (server?.state !== 'listening') this.#emit({ kind: 'waiting', host: name, topic, method });
-  }
+  readonly onSent = ({ topic, host, method }: SentMessage): void => {
+    const view = this.#views.get(host);
+    const state = topic === RPC_TOPIC ? view?.newRequest : view?.ops;
+    if (state === 'stopped') this.#emit({ kind: 'waiting', host, topic, method });
+  };
 
   /** The name of an instance, once its record was seen. */
   readonly nameOf = (uuid: string): string => this.#names.get(uuid) ?? uuid;
 
-  #watchRecords({ records }: Cloud): void {
-    records.events.on('instance', (instance) => {
+  /** Resolves when the new-request server of a host stops the next time. */
+  newRequestServerStops(host: string): Promise<void> {
+    return new Promise((resolve) => {
+      const listener = (event: HostEvent): void => {
+        if (event.kind !== 'host' || event.why !== 'server') return;
+        if (event.view.host !== host || event.view.newRequest !== 'stopped') return;
+        this.#listeners.delete(listener);
+        resolve();
+      };
+      this.#listeners.add(listener);
+    });
+  }
+
+  watchRecords(events: TypedEvents<RecordEvents>): void {
+    events.on('instance', (instance) => {
       const uuid = instance.get('uuid');
       const name = instance.find('display_name') ?? uuid;
       this.#names.set(uuid, name);
@@ -43,7 +64,7 @@ export class Observer {
         taskState: instance.get('task_state'),
       });
     });
-    records.events.on('migration', (migration) => {
+    events.on('migration', (migration) => {
       const total = migration.find('memory_total') ?? 0;
       this.#emit({
         kind: 'migration',
@@ -56,46 +77,4 @@ export class Observer {
       });
     });
   }
-
-  #watchHost(host: ComputeHost): void {
-    host.events.on('started', (process) => {
-      this.processes.push(process);
-      this.#watchRun(host, process);
-    });
-    host.events.on('request', ({ topic, method }) => {
-      const draining = host.process.service.state === 'draining';
-      this.#emit({ kind: 'request', host: host.name, topic, method, draining });
-    });
-    host.events.on('exited', ({ code, report }) => {
-      this.#emit({ kind: 'exit', host: host.name, code, report });
-    });
-  }
-
-  #watchRun(host: ComputeHost, process: HostProcess): void {
-    const run = host.runs;
-    const show = (why: 'state' | 'server' | 'tasks'): void => {
-      this.#emit({ kind: 'host', why, view: viewOf(host.name, run, process) });
-    };
-    process.service.events.on('state', () => {
-      show('state');
-    });
-    process.service.events.on('step', ({ phase, name }) => {
-      if (phase === 'finished' && (name === 'stop-new-request' || name === 'stop-ops')) show('server');
-    });
-    process.service.events.on('task', () => {
-      show('tasks');
-    });
-  }
-}
-
-function viewOf(host: string, run: number, { service, newRequestServer, opsServer }: HostProcess): HostView {
-  const upOrNot = (state: string) => (state === 'listening' ? 'up' : 'stopped');
-  return {
-    host,
-    run,
-    state: service.state,
-    newRequest: upOrNot(newRequestServer.state),
-    ops: opsServer ? upOrNot(opsServer.state) : 'none',
-    tasks: service.registry.snapshot(),
-  };
 }

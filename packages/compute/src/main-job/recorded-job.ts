@@ -21,10 +21,17 @@ export class RecordedJob {
   /** What was read, for showing. */
   readonly sources: readonly string[];
   readonly #build: RecordedRequest;
+  readonly #freshIds: boolean;
 
-  private constructor(build: RecordedRequest, migrate: RecordedRequest, event: RecordedRequest) {
+  private constructor(
+    build: RecordedRequest,
+    migrate: RecordedRequest,
+    event: RecordedRequest,
+    freshIds: boolean,
+  ) {
     const { instance } = decode('build_and_run_instance', build);
     this.#build = build;
+    this.#freshIds = freshIds;
     this.context = new RequestContext(build.context);
     this.instanceUuid = instance.get('uuid');
     this.migration = decode('live_migration', migrate).migration;
@@ -32,14 +39,18 @@ export class RecordedJob {
     this.sources = [build, migrate, event].map(({ method, version }) => `${method} ${version}`);
   }
 
-  static async read(): Promise<RecordedJob> {
+  /**
+   * @param options - `freshIds`: the first instance gets an id of its own, too; for a broker that may still have messages
+   * about the recorded one, of an earlier run
+   */
+  static async read({ freshIds = false }: { readonly freshIds?: boolean } = {}): Promise<RecordedJob> {
     const [build, migrate, event] = await Promise.all(
       ['v26-build_and_run_instance', 'v26-live_migration', 'v26-external_instance_event'].map(
         readRecordedRequest,
       ),
     );
     if (!build || !migrate || !event) throw new TypeError('three requests were read');
-    return new RecordedJob(build, migrate, event);
+    return new RecordedJob(build, migrate, event, freshIds);
   }
 
   get source(): string {
@@ -56,7 +67,7 @@ export class RecordedJob {
    */
   bootRequest(number: number, host: string): BootRequest {
     const replaced = new Map<string, string>();
-    if (number > 1) replaced.set(this.instanceUuid, randomUUID()).set('vm1', `vm${number}`);
+    if (number > 1 || this.#freshIds) replaced.set(this.instanceUuid, randomUUID()).set('vm1', `vm${number}`);
     const args = decode('build_and_run_instance', this.#build, replaced);
     return {
       instance: args.instance,

@@ -1,8 +1,10 @@
+import type { MaybePromise } from '@ebbgate/core';
 import type { DrainReport } from '@ebbgate/service';
 import { RecordWatch } from '../db/record-watch.js';
 import { isFinal } from '../objects/states.js';
-import type { Cloud } from './cloud.js';
+import type { JobCloud } from './job-cloud.js';
 import type { JobOptions } from './job-options.js';
+import type { Observer } from './observer.js';
 import type { RecordedJob } from './recorded-job.js';
 
 /** An instance that is to be on a host. */
@@ -42,7 +44,8 @@ const PATIENCE_MS = 10_000;
  * middle, while another instance is being built there and a third one is asked for.
  */
 export class Scenario {
-  readonly #cloud: Cloud;
+  readonly #cloud: JobCloud;
+  readonly #observer: Observer;
   readonly #recorded: RecordedJob;
   readonly #options: JobOptions;
   readonly #note: (text: string) => void;
@@ -50,8 +53,15 @@ export class Scenario {
   readonly #draining: readonly string[];
   #number = 0;
 
-  constructor(cloud: Cloud, recorded: RecordedJob, options: JobOptions, note: (text: string) => void) {
+  constructor(
+    cloud: JobCloud,
+    observer: Observer,
+    recorded: RecordedJob,
+    options: JobOptions,
+    note: (text: string) => void,
+  ) {
     this.#cloud = cloud;
+    this.#observer = observer;
     this.#recorded = recorded;
     this.#options = options;
     this.#note = note;
@@ -65,7 +75,7 @@ export class Scenario {
     const migrating = await this.#bootThoseThatMigrate(source, dest);
     const building = await this.#beginBuilds();
     await this.#beginMigrations(migrating, dest);
-    const stopped = this.#draining.map((host) => this.#newRequestServerStops(host));
+    const stopped = this.#draining.map((host) => this.#observer.newRequestServerStops(host));
     const drains = this.#terminate();
     await Promise.all(stopped);
     const queued = await this.#askForMore();
@@ -90,9 +100,7 @@ export class Scenario {
   async #beginBuilds(): Promise<readonly Placed[]> {
     const building: Placed[] = [];
     for (const host of this.#draining) {
-      const uuid = await this.#boot(host, (instance) => {
-        this.#cloud.networking.hold(instance);
-      });
+      const uuid = await this.#boot(host, (instance) => this.#cloud.networking.hold(instance));
       await this.#watch.instance(
         uuid,
         (instance) => instance.get('task_state') === 'spawning',
@@ -115,24 +123,16 @@ export class Scenario {
     await this.#whenCopied(migrating, TERMINATE_AT);
   }
 
-  /** Resolves when the next drain of the host has stopped its new-request server. */
-  #newRequestServerStops(host: string): Promise<void> {
-    return new Promise((resolve) => {
-      const { events } = this.#cloud.host(host).process.service;
-      const off = events.on('step', ({ phase, name }) => {
-        if (phase !== 'finished' || name !== 'stop-new-request') return;
-        off();
-        resolve();
-      });
-    });
-  }
-
   #terminate(): Promise<Drained>[] {
     this.#note(`SIGTERM to ${this.#draining.join(' and ')}`);
-    return this.#draining.map(async (name) => ({
-      host: name,
-      ...(await this.#cloud.host(name).terminate()),
-    }));
+    return this.#draining.map((host) => {
+      const drained = this.#cloud
+        .host(host)
+        .terminate()
+        .then((end) => ({ host, ...end }));
+      drained.catch(() => undefined); // awaited when the rest of the story has been told
+      return drained;
+    });
   }
 
   async #askForMore(): Promise<readonly Placed[]> {
@@ -166,11 +166,11 @@ export class Scenario {
     await Promise.allSettled(queued.map(({ uuid }) => this.#whenActive(uuid)));
   }
 
-  async #boot(host: string, before: (uuid: string) => void = () => undefined): Promise<string> {
+  async #boot(host: string, before: (uuid: string) => MaybePromise<void> = () => undefined): Promise<string> {
     this.#number += 1;
     const request = this.#recorded.bootRequest(this.#number, host);
     const uuid = request.instance.get('uuid');
-    before(uuid);
+    await before(uuid);
     await this.#cloud.servers.boot(this.#recorded.context, request);
     return uuid;
   }

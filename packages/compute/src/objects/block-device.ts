@@ -20,7 +20,9 @@ export interface BlockDeviceMappingFields {
   readonly deleted_at: Date | null;
 }
 
+/** Nova's object BlockDeviceMapping. */
 export type BlockDeviceMapping = NovaObject<BlockDeviceMappingFields>;
+/** How to make and read Nova's object BlockDeviceMapping. */
 export const BlockDeviceMapping: ObjectDefinition<BlockDeviceMappingFields> =
   defineObject<BlockDeviceMappingFields>('BlockDeviceMapping', '1.21', [
     'created_at',
@@ -28,10 +30,14 @@ export const BlockDeviceMapping: ObjectDefinition<BlockDeviceMappingFields> =
     'deleted_at',
   ]);
 
+/** Fields of Nova's object BlockDeviceMappingList. */
 export interface BlockDeviceMappingListFields {
+  /** The entries. */
   readonly objects: readonly BlockDeviceMapping[];
 }
 
+/** Nova's object BlockDeviceMappingList. */
 export type BlockDeviceMappingList = NovaObject<BlockDeviceMappingListFields>;
+/** How to make and read Nova's object BlockDeviceMappingList. */
 export const BlockDeviceMappingList: ObjectDefinition<BlockDeviceMappingListFields> =
   defineObject<BlockDeviceMappingListFields>('BlockDeviceMappingList', '1.18');

@@ -2,6 +2,7 @@ import { NovaObject } from './nova-object.js';
 
 /** How we know one kind of object. */
 export interface ObjectDefinition<Fields extends object> {
+  /** On the wire. */
   readonly name: string;
   /** The newest version that we know; what we make has it. Receivers of Nova's Zed release know it too. */
   readonly version: string;

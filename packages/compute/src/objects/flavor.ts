@@ -22,7 +22,9 @@ export interface FlavorFields {
   readonly deleted_at: Date | null;
 }
 
+/** Nova's object Flavor. */
 export type Flavor = NovaObject<FlavorFields>;
+/** How to make and read Nova's object Flavor. */
 export const Flavor: ObjectDefinition<FlavorFields> = defineObject<FlavorFields>('Flavor', '1.2', [
   'created_at',
   'updated_at',

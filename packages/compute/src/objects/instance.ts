@@ -40,7 +40,9 @@ export interface InstanceFields {
   readonly deleted: boolean;
 }
 
+/** Nova's object Instance. */
 export type Instance = NovaObject<InstanceFields>;
+/** How to make and read Nova's object Instance. */
 export const Instance: ObjectDefinition<InstanceFields> = defineObject<InstanceFields>('Instance', '2.7', [
   'launched_at',
   'terminated_at',

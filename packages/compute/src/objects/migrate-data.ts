@@ -17,6 +17,8 @@ export interface LibvirtLiveMigrateDataFields {
   readonly wait_for_vif_plugged: boolean;
 }
 
+/** Nova's object LibvirtLiveMigrateData. */
 export type LibvirtLiveMigrateData = NovaObject<LibvirtLiveMigrateDataFields>;
+/** How to make and read Nova's object LibvirtLiveMigrateData. */
 export const LibvirtLiveMigrateData: ObjectDefinition<LibvirtLiveMigrateDataFields> =
   defineObject<LibvirtLiveMigrateDataFields>('LibvirtLiveMigrateData', '1.10');

@@ -35,7 +35,9 @@ export interface MigrationFields {
   readonly deleted: boolean;
 }
 
+/** Nova's object Migration. */
 export type Migration = NovaObject<MigrationFields>;
+/** How to make and read Nova's object Migration. */
 export const Migration: ObjectDefinition<MigrationFields> = defineObject<MigrationFields>(
   'Migration',
   '1.7',

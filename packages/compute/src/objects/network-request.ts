@@ -9,16 +9,22 @@ export interface NetworkRequestFields {
   readonly tag: string | null;
 }
 
+/** Nova's object NetworkRequest. */
 export type NetworkRequest = NovaObject<NetworkRequestFields>;
+/** How to make and read Nova's object NetworkRequest. */
 export const NetworkRequest: ObjectDefinition<NetworkRequestFields> = defineObject<NetworkRequestFields>(
   'NetworkRequest',
   '1.3',
 );
 
+/** Fields of Nova's object NetworkRequestList. */
 export interface NetworkRequestListFields {
+  /** The entries. */
   readonly objects: readonly NetworkRequest[];
 }
 
+/** Nova's object NetworkRequestList. */
 export type NetworkRequestList = NovaObject<NetworkRequestListFields>;
+/** How to make and read Nova's object NetworkRequestList. */
 export const NetworkRequestList: ObjectDefinition<NetworkRequestListFields> =
   defineObject<NetworkRequestListFields>('NetworkRequestList', '1.1');

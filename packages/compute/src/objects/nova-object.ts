@@ -2,7 +2,9 @@ import { FieldUnsetError } from '../errors.js';
 
 /** What says which kind of object it is. */
 export interface ObjectIdentity {
+  /** Of the object type. */
   readonly name: string;
+  /** `nova` for all of ours. */
   readonly namespace: string;
   /** `major.minor`, as it came, or as we make it. */
   readonly version: string;
@@ -16,6 +18,7 @@ export type FieldName<Fields extends object> = keyof Fields & string;
  * `Fields` types what the code uses; fields that it does not know are kept and sent on. An absent field is not null.
  */
 export class NovaObject<Fields extends object = Record<string, unknown>> {
+  /** Its name, namespace and version on the wire. */
   readonly identity: ObjectIdentity;
   readonly #fields: Map<string, unknown>;
   readonly #changes: Set<string>;
@@ -30,6 +33,7 @@ export class NovaObject<Fields extends object = Record<string, unknown>> {
     this.#changes = new Set(changes);
   }
 
+  /** Does the object carry the field? Null is a value. */
   has(field: FieldName<Fields>): boolean {
     return this.#fields.has(field);
   }
@@ -75,6 +79,7 @@ export class NovaObject<Fields extends object = Record<string, unknown>> {
     return new NovaObject<Fields>(this.identity, copyEntries(this.#fields), this.#changes);
   }
 
+  /** Its name and version, without its fields. */
   toString(): string {
     const { name, version } = this.identity;
     return `${name} ${version}`;

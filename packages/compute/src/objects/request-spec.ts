@@ -21,7 +21,9 @@ export interface RequestSpecFields {
   readonly requested_networks: NetworkRequestList | null;
 }
 
+/** Nova's object RequestSpec. */
 export type RequestSpec = NovaObject<RequestSpecFields>;
+/** How to make and read Nova's object RequestSpec. */
 export const RequestSpec: ObjectDefinition<RequestSpecFields> = defineObject<RequestSpecFields>(
   'RequestSpec',
   '1.14',
@@ -29,6 +31,7 @@ export const RequestSpec: ObjectDefinition<RequestSpecFields> = defineObject<Req
 
 /** Resources that the scheduler has reserved on a host. */
 export type SchedulerLimits = NovaObject<Readonly<Record<string, unknown>>>;
+/** How to make and read Nova's object SchedulerLimits, read as it comes. */
 export const SchedulerLimits: ObjectDefinition<Readonly<Record<string, unknown>>> = defineObject(
   'SchedulerLimits',
   '1.0',

@@ -54,6 +54,7 @@ export class ComputeApi {
     this.#client = new RpcClient(transport, target, how);
   }
 
+  /** What it sends with. */
   get transport(): Transport {
     return this.#client.transport;
   }

@@ -19,4 +19,5 @@ export const CONDUCTOR_METHODS = {
   },
 } as const;
 
+/** The type of {@link CONDUCTOR_METHODS}. */
 export type ConductorMethods = typeof CONDUCTOR_METHODS;

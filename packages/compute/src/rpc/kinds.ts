@@ -28,6 +28,7 @@ export interface KindTypes {
   readonly Instances: readonly Instance[];
   readonly Events: readonly InstanceExternalEvent[];
   readonly Migration: Migration;
+  readonly Migrations: readonly Migration[];
   readonly Flavor: Flavor;
   readonly ImageMeta: ImageMeta;
   readonly RequestSpec: RequestSpec;
@@ -36,6 +37,7 @@ export interface KindTypes {
   readonly NetworkRequests: NetworkRequestList;
 }
 
+/** The name of a kind of value. */
 export type KindName = keyof KindTypes;
 /** One word of the table. */
 export type Kind = KindName | `${KindName}?`;
@@ -65,6 +67,7 @@ const CHECKS: ReadonlyMap<string, (value: unknown) => boolean> = new Map<
   ['Instances', (value) => isList(value) && value.every(Instance.is)],
   ['Events', (value) => isList(value) && value.every((event) => event instanceof NovaObject)],
   ['Migration', Migration.is],
+  ['Migrations', (value) => isList(value) && value.every(Migration.is)],
   ['Flavor', Flavor.is],
   ['ImageMeta', ImageMeta.is],
   ['RequestSpec', RequestSpec.is],

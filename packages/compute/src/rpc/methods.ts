@@ -21,6 +21,7 @@ export interface MethodRow {
   readonly since: string;
   /** Version that its messages carry: that of the present argument list. */
   readonly version: string;
+  /** Whether, and how long, an answer is waited for. */
   readonly kind: MethodKind;
   /** `main`: new requests, refused by a host that drains. `ops`: follow-ups, served until its work is done. */
   readonly topic: 'main' | 'ops';
@@ -30,7 +31,9 @@ export interface MethodRow {
   readonly starts: boolean;
   /** What travels, by name and kind. */
   readonly args: Readonly<Record<string, Kind>>;
+  /** Kind of the result. */
   readonly returns: Kind;
+  /** Forms for older receivers, the newest first. */
   readonly older?: readonly OlderForm[];
 }
 
@@ -43,6 +46,7 @@ export const COMPUTE_METHODS: typeof NAMED_METHODS & typeof OTHER_METHODS = {
   ...OTHER_METHODS,
 };
 
+/** The type of {@link COMPUTE_METHODS}. */
 export type ComputeMethods = typeof COMPUTE_METHODS;
 
 /** A table of methods; each row of {@link COMPUTE_METHODS} is checked against it by the compiler. */
@@ -60,6 +64,7 @@ export type ResultOf<Row extends MethodRow> = KindType<Row['returns']>;
 export type CallMethod<Table extends MethodTable> = {
   [Name in keyof Table & string]: Table[Name]['kind'] extends 'cast' ? never : Name;
 }[keyof Table & string];
+/** Methods of a table that are not answered. */
 export type CastMethod<Table extends MethodTable> = Exclude<keyof Table & string, CallMethod<Table>>;
 
 /** A table by name, for names that come from the wire or from a user. */

@@ -5,6 +5,7 @@ import {
   MigrationPreCheckError,
   NoValidHostError,
   OperationAbortedError,
+  RecordNotFoundError,
   UnexpectedStateError,
 } from '../errors.js';
 
@@ -16,4 +17,4 @@ export const remoteErrors: RemoteErrorRegistry = new RemoteErrorRegistry([
   NoValidHostError,
   OperationAbortedError,
   UnexpectedStateError,
-]);
+]).register(RecordNotFoundError, { build: () => new RecordNotFoundError('record', '?') }); // with the peer's own text

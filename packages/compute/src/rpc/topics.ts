@@ -4,7 +4,11 @@ export const RPC_TOPIC = 'compute';
 /** Topic of what finishes operations that are under way. Configurable: Nova itself says `compute-alt`. */
 export const RPC_TOPIC_OPS = 'compute-ops';
 
+/** Where conductors listen. */
 export const CONDUCTOR_TOPIC = 'conductor';
+
+/** Topic of the conductor that has the records, and of all that there is once. */
+export const RECORDS_TOPIC = 'conductor-records';
 
 /** Nova's exchange; the transport's `controlExchange`. */
 export const CONTROL_EXCHANGE = 'nova';

@@ -4,15 +4,21 @@ import type { LibvirtLiveMigrateData } from '../objects/migrate-data.js';
 /** What a guest does, as the hypervisor sees it. */
 export type GuestState = 'running' | 'paused' | 'shutdown';
 
+/** A virtual machine, as its hypervisor sees it. */
 export interface Guest {
+  /** Of its instance. */
   readonly uuid: string;
+  /** Whether it runs. */
   readonly state: GuestState;
 }
 
 /** Memory of a guest on its way to another host, in bytes. */
 export interface MemoryProgress {
+  /** Bytes in all. */
   readonly total: number;
+  /** Bytes copied. */
   readonly processed: number;
+  /** Bytes still to be copied. */
   readonly remaining: number;
 }
 
@@ -28,7 +34,9 @@ export interface SpawnOptions extends WorkOptions {
   readonly beforeStart?: () => Promise<void>;
 }
 
+/** How a live migration is run. */
 export interface LiveMigrateOptions extends WorkOptions {
+  /** Told again and again while memory is copied. */
   readonly onProgress?: (progress: MemoryProgress) => void;
 }
 

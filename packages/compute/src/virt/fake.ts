@@ -3,13 +3,14 @@ import type { Networking } from '../network/networking.js';
 import type { Instance } from '../objects/instance.js';
 import { LibvirtLiveMigrateData } from '../objects/migrate-data.js';
 import type { Guest, GuestState, LiveMigrateOptions, SpawnOptions, VirtDriver } from './driver.js';
-import type { HypervisorNetwork, HypervisorPeer } from './hypervisor-network.js';
+import type { GuestStore, Hypervisors } from './hypervisors.js';
 import type { Pause } from './pause.js';
 import { StepControl } from './step-control.js';
 
 /** How a fake hypervisor is made. */
 export interface FakeVirtOptions {
-  readonly network: HypervisorNetwork;
+  /** Where the guests of all hosts are. */
+  readonly network: Hypervisors;
   readonly networking: Networking;
   /** How long a boot takes, without what it waits for. */
   readonly spawnMs: number;
@@ -27,64 +28,52 @@ const MB = 1024 * 1024;
  * A hypervisor without guests to speak of: it knows which it has, takes its time, and fails when it is told to. It
  * stands for the machine, not for the process: what is on it survives a restart of the service.
  */
-export class FakeVirtDriver implements VirtDriver, HypervisorPeer {
+export class FakeVirtDriver implements VirtDriver {
   readonly host: string;
   readonly steps: StepControl;
   readonly #options: FakeVirtOptions;
-  readonly #guests = new Map<string, GuestState>();
-  /** Guests that are expected from elsewhere. */
-  readonly #expected = new Set<string>();
+  readonly #machine: GuestStore;
 
   constructor(host: string, options: FakeVirtOptions) {
     this.host = host;
     this.#options = options;
     this.steps = new StepControl(options.pause);
-    options.network.join(this);
+    this.#machine = options.network.storeOf(host);
   }
 
   async listGuests(): Promise<readonly Guest[]> {
-    return [...this.#guests].map(([uuid, state]) => ({ uuid, state }));
+    return [...this.#machine.guests()].map(([uuid, state]) => ({ uuid, state }));
   }
 
   async guestState(uuid: string): Promise<GuestState | undefined> {
-    return this.#guests.get(uuid);
-  }
-
-  has(uuid: string): boolean {
-    return this.#guests.has(uuid);
+    return this.#machine.state(uuid);
   }
 
   /** Guests that something was prepared for and that have not come. */
   get expected(): readonly string[] {
-    return [...this.#expected];
-  }
-
-  receive(guest: Guest): boolean {
-    if (!this.#expected.delete(guest.uuid)) return false;
-    this.#guests.set(guest.uuid, guest.state);
-    return true;
+    return this.#machine.expected();
   }
 
   async spawn(instance: Instance, { signal, beforeStart }: SpawnOptions = {}): Promise<void> {
     const uuid = instance.get('uuid');
-    if (this.#guests.has(uuid)) throw new HypervisorError(`Guest ${uuid} is here already`);
+    if (this.#has(uuid)) throw new HypervisorError(`Guest ${uuid} is here already`);
     const half = this.#options.spawnMs / 2;
     await this.steps.take('create-disks', half, signal);
-    this.#guests.set(uuid, 'paused');
+    this.#machine.set(uuid, 'paused');
     try {
       await this.steps.take('plug-vifs', 0, signal);
       await this.#options.networking.plug(uuid, this.host);
       await beforeStart?.();
       await this.steps.take('start-guest', half, signal);
-      this.#guests.set(uuid, 'running');
+      this.#machine.set(uuid, 'running');
     } catch (error) {
-      this.#guests.delete(uuid);
+      this.#machine.remove(uuid);
       throw error;
     }
   }
 
   async destroy(uuid: string): Promise<void> {
-    this.#guests.delete(uuid);
+    this.#machine.remove(uuid);
   }
 
   async checkCanLiveMigrateDestination(
@@ -92,7 +81,7 @@ export class FakeVirtDriver implements VirtDriver, HypervisorPeer {
     wishes: { readonly blockMigration: boolean | null; readonly diskOverCommit: boolean | null },
   ): Promise<LibvirtLiveMigrateData> {
     await this.steps.take('check-destination', 0);
-    if (this.has(instance.get('uuid'))) throw new MigrationPreCheckError('The guest is here already');
+    if (this.#has(instance.get('uuid'))) throw new MigrationPreCheckError('The guest is here already');
     return LibvirtLiveMigrateData.create({
       filename: `tmp${instance.get('uuid').slice(0, 8)}`,
       image_type: 'qcow2',
@@ -107,7 +96,7 @@ export class FakeVirtDriver implements VirtDriver, HypervisorPeer {
     data: LibvirtLiveMigrateData,
   ): Promise<LibvirtLiveMigrateData> {
     await this.steps.take('check-source', 0);
-    if (!this.has(instance.get('uuid'))) throw new MigrationPreCheckError('The guest is not here');
+    if (!this.#has(instance.get('uuid'))) throw new MigrationPreCheckError('The guest is not here');
     return data.clone().update({
       is_shared_instance_path: false,
       is_shared_block_storage: true,
@@ -118,7 +107,7 @@ export class FakeVirtDriver implements VirtDriver, HypervisorPeer {
 
   async preLiveMigration(instance: Instance, data: LibvirtLiveMigrateData): Promise<LibvirtLiveMigrateData> {
     const uuid = instance.get('uuid');
-    this.#expected.add(uuid);
+    this.#machine.expect(uuid);
     await this.steps.take('pre-live-migration', 0);
     await this.#options.networking.plug(uuid, this.host);
     return data.clone().update({ old_vol_attachment_ids: {}, wait_for_vif_plugged: true });
@@ -131,8 +120,7 @@ export class FakeVirtDriver implements VirtDriver, HypervisorPeer {
     { signal, onProgress }: LiveMigrateOptions = {},
   ): Promise<void> {
     const uuid = instance.get('uuid');
-    const state = this.#guests.get(uuid);
-    if (state === undefined) throw new HypervisorError(`Guest ${uuid} is not here`);
+    if (!this.#has(uuid)) throw new HypervisorError(`Guest ${uuid} is not here`);
     const total = instance.get('memory_mb') * MB;
     for (let round = 1; round <= ROUNDS; round += 1) {
       await this.steps.take('copy-memory', this.#options.migrationMs / ROUNDS, signal);
@@ -140,10 +128,7 @@ export class FakeVirtDriver implements VirtDriver, HypervisorPeer {
       onProgress?.({ total, processed, remaining: total - processed });
     }
     await this.steps.take('switch-over', 0, signal);
-    if (!this.#options.network.peer(dest)?.receive({ uuid, state })) {
-      throw new HypervisorError(`${dest} does not expect guest ${uuid}`);
-    }
-    this.#guests.delete(uuid);
+    if (!this.#machine.move(uuid, dest)) throw new HypervisorError(`${dest} does not expect guest ${uuid}`);
   }
 
   async postLiveMigrationAtSource(_instance: Instance): Promise<void> {
@@ -152,7 +137,7 @@ export class FakeVirtDriver implements VirtDriver, HypervisorPeer {
 
   async postLiveMigrationAtDestination(instance: Instance): Promise<void> {
     await this.steps.take('post-at-destination', 0);
-    if (!this.has(instance.get('uuid'))) throw new HypervisorError('The guest has not come');
+    if (!this.#has(instance.get('uuid'))) throw new HypervisorError('The guest has not come');
   }
 
   async rollbackLiveMigrationAtDestination(
@@ -160,10 +145,14 @@ export class FakeVirtDriver implements VirtDriver, HypervisorPeer {
     _options: { readonly destroyDisks: boolean },
   ): Promise<void> {
     await this.steps.take('rollback-at-destination', 0);
-    this.#expected.delete(instance.get('uuid'));
+    this.#machine.unexpect(instance.get('uuid'));
   }
 
   async disconnectVolume(_instance: Instance, _volumeId: string): Promise<void> {
     // Fake disks have no connections.
+  }
+
+  #has(uuid: string): boolean {
+    return this.#machine.state(uuid) !== undefined;
   }
 }

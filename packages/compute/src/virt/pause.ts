@@ -1,3 +1,4 @@
+import { onAbort } from '@ebbgate/core';
 import { OperationAbortedError } from '../errors.js';
 
 /** How the fake hypervisor lets time pass; tests may give one that waits for a word instead. */
@@ -10,15 +11,16 @@ export const pause: Pause = (ms, signal) =>
       reject(aborted(signal));
       return;
     }
-    const onAbort = (): void => {
-      clearTimeout(timer);
-      if (signal) reject(aborted(signal));
-    };
+    let leave = (): void => undefined;
     const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', onAbort);
+      leave();
       resolve();
     }, ms);
-    signal?.addEventListener('abort', onAbort, { once: true });
+    if (!signal) return;
+    leave = onAbort(signal, () => {
+      clearTimeout(timer);
+      reject(aborted(signal));
+    });
   });
 
 /** What work rejects with that a signal has ended. */

@@ -1,3 +1,4 @@
+import { onAbort } from '@ebbgate/core';
 import { HypervisorError } from '../errors.js';
 import { aborted, type Pause, pause } from './pause.js';
 
@@ -74,13 +75,15 @@ export class StepControl {
 function unlessAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
   if (!signal) return work;
   return new Promise((resolve, reject) => {
-    const onAbort = (): void => {
+    if (signal.aborted) {
       reject(aborted(signal));
-    };
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
+      return;
+    }
+    const leave = onAbort(signal, () => {
+      reject(aborted(signal));
+    });
     void work.then(() => {
-      signal.removeEventListener('abort', onAbort);
+      leave();
       resolve();
     });
   });

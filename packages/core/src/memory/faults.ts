@@ -9,6 +9,7 @@ export interface MemoryFaults {
   restore(): void;
   /** The broker neither confirms nor delivers. */
   stall(): void;
+  /** Takes a stall back: what was held up goes on, in order. */
   resume(): void;
   /** The broker cancels all subscriptions, on connections that stay; listeners come back by themselves. */
   cancelConsumers(): void;

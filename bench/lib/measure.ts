@@ -54,3 +54,16 @@ export function keep(name: string, result: object): void {
     JSON.stringify({ date, machine, ...result }, null, 2),
   );
 }
+
+/** A private broker, as the tests start it: what we use of `test/support/rigs/rabbitmq.ts`. */
+export interface Broker {
+  readonly whereabouts: { readonly pid: number | undefined };
+  vhost(): Promise<string>;
+  dispose(): Promise<void>;
+}
+
+export async function startBroker(): Promise<Broker> {
+  const rigs = new URL('../../test/support/rigs/rabbitmq.js', import.meta.url).href; // compiled beside us
+  const { RabbitNode } = (await import(rigs)) as { RabbitNode: { start(options: object): Promise<Broker> } }; // its interface
+  return RabbitNode.start({});
+}

@@ -1,0 +1,50 @@
+import { ComputeHost } from '../compute/compute-host.js';
+import { RemoteRecords } from '../db/remote-records.js';
+import { reportHost } from '../main-job/host-reports.js';
+import { RemoteNetworking } from '../network/remote.js';
+import { FakeVirtDriver } from '../virt/fake.js';
+import { HypervisorDirectory } from '../virt/hypervisor-directory.js';
+import { brokerAt, daemonUrl } from './broker.js';
+import { apiOptions, endWithParent, eventPrinter, stderrLog } from './daemon.js';
+import type { ComputeDaemonOptions } from './daemon-options.js';
+
+/**
+ * `ebbgate-compute compute`: one compute host as a process. It has no database: its records are a conductor's, reached
+ * over RPC. It ends by itself, with the exit code of its drain.
+ */
+export async function runCompute(options: ComputeDaemonOptions): Promise<void> {
+  const open = await brokerAt(daemonUrl(options.transport));
+  const logger = stderrLog(options.logLevel);
+  const print = eventPrinter(options);
+  const transport = open(logger);
+  const { host: name, bootMs: spawnMs, migrationMs, budgets, health, opsServer, opsTopic } = options;
+  const networking = new RemoteNetworking(transport);
+  const host = new ComputeHost({
+    name,
+    openTransport: () => transport,
+    records: new RemoteRecords(transport),
+    networking,
+    virt: new FakeVirtDriver(name, {
+      network: new HypervisorDirectory(options.stateDir),
+      networking,
+      spawnMs,
+      migrationMs,
+    }),
+    logger,
+    api: apiOptions(options, print),
+    budgets,
+    limits: {
+      maxConcurrentBuilds: options.maxConcurrentBuilds,
+      maxConcurrentLiveMigrations: options.maxConcurrentLiveMigrations,
+      recheckMs: options.recheckInterval * 1000,
+    },
+    ...(opsTopic !== undefined && { opsTopic }),
+    ...(!opsServer && { opsTopic: null }),
+    ...(health !== undefined && { health: { port: health } }),
+    ownsProcess: true,
+  });
+  reportHost(host, print);
+  const started = host.start();
+  endWithParent(options);
+  await started.catch(() => undefined); // logged by the service; the exit code says so
+}

@@ -1,0 +1,41 @@
+import type { Transport } from '@ebbgate/core';
+import { type CallerContext, RpcClient } from '@ebbgate/rpc';
+import { checkArgs, checkResult } from './check-args.js';
+import type { ArgsOf, CallMethod, MethodTable, ResultOf } from './methods.js';
+import { objectSerializer } from './object-serializer.js';
+import { remoteErrors } from './remote-errors.js';
+
+/** Where the methods of a table are served. */
+export interface TableTarget {
+  readonly topic: string;
+  readonly namespace: string;
+  readonly version: string;
+  /** Default 60000. */
+  readonly timeoutMs?: number;
+}
+
+/** Calls the methods of one table; arguments and results are checked against it. */
+export class TableClient<Table extends MethodTable> {
+  readonly #table: Table;
+  readonly #client: RpcClient;
+
+  constructor(transport: Transport, table: Table, { timeoutMs = 60_000, ...target }: TableTarget) {
+    this.#table = table;
+    this.#client = new RpcClient(transport, target, {
+      serializer: objectSerializer,
+      remoteErrors,
+      timeoutMs,
+    });
+  }
+
+  /** Rejects with what the method threw, and with whatever `RpcClient.call` rejects with. */
+  async call<Name extends CallMethod<Table>>(
+    method: Name,
+    args: ArgsOf<Table[Name]>,
+    context: CallerContext = {},
+  ): Promise<ResultOf<Table[Name]>> {
+    const row: Table[Name] = this.#table[method];
+    const sent = checkArgs(method, row, args as Record<string, unknown>); // by name; checked here
+    return checkResult(method, row, await this.#client.call(context, method, sent));
+  }
+}

@@ -1,0 +1,30 @@
+import type { GuestState } from './driver.js';
+
+/** What is on the machine of one host: its guests, and what was prepared for those that are to come. */
+export interface GuestStore {
+  /** All guests, by uuid. */
+  guests(): ReadonlyMap<string, GuestState>;
+  /** The state of one guest; undefined when it is not here. */
+  state(uuid: string): GuestState | undefined;
+  /** Makes a guest, or changes the state of one. */
+  set(uuid: string, state: GuestState): void;
+  /** Does nothing when it is not here. */
+  remove(uuid: string): void;
+  /** Guests that something was prepared for and that have not come. */
+  expected(): readonly string[];
+  expect(uuid: string): void;
+  /** Does nothing when it is not expected. */
+  unexpect(uuid: string): void;
+  /** Hands a guest over to another host in one step; false when it is not expected there, and then it stays. */
+  move(uuid: string, dest: string): boolean;
+}
+
+/** All machines on which fake hypervisors have guests, so that a guest that migrates really leaves one for another. */
+export interface Hypervisors {
+  /** The machine of a host; made when there is none. */
+  storeOf(host: string): GuestStore;
+  /** The hosts on which a guest is: one, if all is well. */
+  locate(uuid: string): readonly string[];
+  /** What is prepared on all hosts for guests that have not come. */
+  expected(): readonly { readonly host: string; readonly uuid: string }[];
+}

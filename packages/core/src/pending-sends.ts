@@ -1,0 +1,46 @@
+import { BackpressureError } from './errors.js';
+import type { WireMessage } from './message.js';
+
+/** Messages that wait to be taken by the broker, and how many may. */
+export class PendingSends {
+  readonly #most: number;
+  readonly #mostBytes: number;
+  #count = 0;
+  #bytes = 0;
+
+  constructor(most: number, mostBytes: number) {
+    this.#most = most;
+    this.#mostBytes = mostBytes;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** How many may wait. */
+  get most(): number {
+    return this.#most;
+  }
+
+  /** @throws BackpressureError (`ERR_BACKPRESSURE`) when there is no room for one more */
+  checkRoom(message: WireMessage): void {
+    if (this.#count < this.#most && this.#bytes + message.body.size <= this.#mostBytes) return;
+    throw new BackpressureError(
+      `${String(this.#count)} messages wait for the broker; the limits are ${String(this.#most)} ` +
+        `messages (maxPendingSends) and ${String(this.#mostBytes)} bytes (maxPendingBytes)`,
+    );
+  }
+
+  /** Resolves or rejects as `sent` does; until then the message waits. */
+  async during(sent: Promise<void>, message: WireMessage): Promise<void> {
+    const { size } = message.body;
+    this.#count += 1;
+    this.#bytes += size;
+    try {
+      await sent;
+    } finally {
+      this.#count -= 1;
+      this.#bytes -= size;
+    }
+  }
+}

@@ -1,0 +1,2 @@
+export type { RabbitOptions } from './options.js';
+export { createRabbitDriver, rabbitDriver } from './rabbit-driver.js';

@@ -1,0 +1,269 @@
+import { setMaxListeners } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  AuthenticationError,
+  type ConnectionState,
+  type Deadline,
+  type Logger,
+  MessageDeliveryError,
+  redactedCause,
+  TransportClosedError,
+  within,
+} from '@ebbgate/core';
+import type { ChannelModel } from 'amqplib';
+import { isRefused } from '../broker-errors.js';
+import type { RabbitHost, RabbitSettings } from '../options.js';
+import { rawConnection } from './amqplib-parts.js';
+import { Backoff } from './backoff.js';
+import { keepHeartbeatPace } from './heartbeat-pace.js';
+import { closeInTime, endSocket, socketOf } from './model-socket.js';
+import { openInTime } from './open-model.js';
+import { installFastCodec } from './fast-codec.js';
+import { writeOnceATurn } from './write-once-a-turn.js';
+
+/** What comes and goes with the connection: channels and all that stands on them. */
+export interface ConnectionUser {
+  /** There is a connection, a new one. Must not reject. */
+  onUp(model: ChannelModel): void;
+  /** It is gone, and with it every channel. */
+  onDown(): void;
+}
+
+/** What a connection tells. */
+export interface ConnectionHooks {
+  changed(state: ConnectionState, cause?: Error): void;
+}
+
+/** Somebody who waits for a connection. */
+interface Waiter {
+  readonly resolve: (model: ChannelModel) => void;
+  readonly reject: (error: Error) => void;
+  /** Rounds over all hosts that may still fail; undefined: any number. */
+  roundsLeft: number | undefined;
+}
+
+/**
+ * One connection that comes back by itself: tries each host once a round, waits longer after each failed round, and tells
+ * its users when it is there and when it is gone.
+ */
+export class BrokerConnection {
+  readonly role: 'publish' | 'consume';
+  readonly users: Set<ConnectionUser> = new Set();
+  readonly #settings: RabbitSettings;
+  readonly #logger: Logger;
+  readonly #hooks: ConnectionHooks;
+  readonly #closing = new AbortController();
+  readonly #waiters = new Set<Waiter>();
+  readonly #backoff: Backoff;
+  #hosts: readonly RabbitHost[];
+  #state: ConnectionState = 'idle';
+  #model: ChannelModel | undefined;
+  #running: Promise<void> | undefined;
+  #lastError: Error | undefined;
+  #unblocked: (() => void)[] = [];
+
+  constructor(role: 'publish' | 'consume', settings: RabbitSettings, logger: Logger, hooks: ConnectionHooks) {
+    this.role = role;
+    this.#settings = settings;
+    this.#logger = logger;
+    this.#hooks = hooks;
+    this.#backoff = new Backoff(settings);
+    setMaxListeners(0, this.#closing.signal); // as many as there are sends that wait
+    this.#hosts = settings.shuffleHosts ? shuffled(settings.hosts) : settings.hosts;
+  }
+
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  /** Aborted when it is closed. */
+  get whileOpen(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  /** The connection of now, if there is one. */
+  get model(): ChannelModel | undefined {
+    return this.#model;
+  }
+
+  /** Begins to connect, and never gives up until it is closed. */
+  open(): void {
+    this.#running ??= this.#run();
+  }
+
+  /**
+   * Resolves with the connection; rejects at the deadline, after `retry` further failed rounds, when the broker refuses
+   * the credentials, or when the connection is closed.
+   */
+  async whenUp(deadline: Deadline, retry: number | undefined): Promise<ChannelModel> {
+    if (this.#model) return this.#model;
+    if (this.#state === 'closed') throw closedError();
+    if (this.#lastError && (retry === 0 || this.#lastError instanceof AuthenticationError))
+      throw this.#unreachable();
+    let waiter: Waiter | undefined;
+    const up = new Promise<ChannelModel>((resolve, reject) => {
+      waiter = { resolve, reject, roundsLeft: retry === undefined ? undefined : retry + 1 };
+      this.#waiters.add(waiter);
+    });
+    try {
+      return await within(up, { timeoutMs: deadline.remainingMs }, () => this.#unreachable());
+    } finally {
+      if (waiter) this.#waiters.delete(waiter);
+    }
+  }
+
+  /** Resolves when the broker takes messages again, or when the connection is gone. */
+  whenUnblocked(): Promise<void> {
+    if (this.#state !== 'blocked') return Promise.resolve();
+    return new Promise((resolve) => this.#unblocked.push(resolve));
+  }
+
+  /**
+   * Resolves in bounded time when nothing of the connection is left.
+   * @param orderly - ask the broker first, which has then processed all that was written
+   */
+  async close(orderly: boolean): Promise<void> {
+    if (this.#state === 'closed') return;
+    const model = this.#model;
+    this.#change('closed');
+    this.#closing.abort();
+    for (const waiter of this.#waiters) waiter.reject(closedError());
+    this.#waiters.clear();
+    if (model && orderly) await closeInTime(model);
+    if (model) endSocket(socketOf(model));
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#closing.signal.aborted) {
+      const model = await this.#round();
+      if (model) await this.#pause(this.#backoff.afterLoss(await this.#hold(model)));
+      else await this.#pause(this.#backoff.afterFailedRound(this.#lastError instanceof AuthenticationError));
+    }
+  }
+
+  /** Tries every host once, until one lets us in: that one is the last to be tried after a loss. */
+  async #round(): Promise<ChannelModel | undefined> {
+    let refusal: AuthenticationError | undefined;
+    for (const [index, host] of this.#hosts.entries()) {
+      if (this.#closing.signal.aborted) return undefined;
+      this.#change('connecting');
+      try {
+        const { signal } = this.#closing;
+        const model = await openInTime(this.#settings, host, this.role, signal);
+        const others = [...this.#hosts.slice(index + 1), ...this.#hosts.slice(0, index)];
+        this.#hosts = [...this.#reordered(others), host];
+        return model;
+      } catch (error) {
+        const failure = this.#failedAt(host, error);
+        if (failure instanceof AuthenticationError) refusal ??= failure;
+        else this.#lastError = failure;
+      }
+    }
+    this.#hosts = this.#reordered(this.#hosts);
+    if (refusal) this.#lastError = refusal;
+    this.#roundFailed(refusal);
+    return undefined;
+  }
+
+  #reordered(hosts: readonly RabbitHost[]): readonly RabbitHost[] {
+    return this.#settings.failover === 'shuffle' ? shuffled(hosts) : hosts;
+  }
+
+  /** Serves its users until it is lost; resolves with how long it held. */
+  async #hold(model: ChannelModel): Promise<number> {
+    if (this.#closing.signal.aborted) {
+      await closeInTime(model); // it came while we were closed
+      return 0;
+    }
+    const since = performance.now();
+    const socket = socketOf(model);
+    const connection = rawConnection(model);
+    const lost = new Promise<Error | undefined>((resolve) => {
+      model.on('error', resolve);
+      model.on('close', resolve);
+      socket?.on('close', () => {
+        resolve(undefined);
+      });
+    });
+    model.on('handler-error', (error) => {
+      this.#logger.error(
+        { err: redactedCause(error), role: this.role },
+        'A handler of the connection failed',
+      );
+    });
+    model.on('blocked', () => {
+      this.#change('blocked', new Error('The broker takes no messages: a resource alarm is set'));
+    });
+    model.on('unblocked', () => {
+      this.#change('connected');
+    });
+    writeOnceATurn(socket);
+    installFastCodec(model);
+    const endPace = keepHeartbeatPace(connection);
+    this.#model = model;
+    this.#lastError = undefined;
+    this.#change(connection.blocked ? 'blocked' : 'connected'); // blocked by what came with the last answer
+    for (const user of [...this.users]) user.onUp(model);
+    for (const waiter of this.#waiters) waiter.resolve(model);
+    const cause = await lost;
+    endPace();
+    endSocket(socket); // a peer that is dead would never end it
+    this.#model = undefined;
+    for (const user of [...this.users]) user.onDown();
+    this.#change('disconnected', redactedCause(cause ?? new Error('closed by the broker'))); // unless closed
+    return performance.now() - since;
+  }
+
+  #failedAt(host: RabbitHost, error: unknown): Error {
+    const cause = redactedCause(error);
+    const text = `Cannot connect to ${host.hostname}:${String(host.port)}: ${cause.message}`;
+    const failure = isRefused(error)
+      ? new AuthenticationError(text, { cause })
+      : new MessageDeliveryError(text, { cause });
+    if (this.#closing.signal.aborted) return failure;
+    this.#logger.warn({ host: host.hostname, port: host.port, role: this.role }, text);
+    this.#change('disconnected', failure);
+    return failure;
+  }
+
+  /** Refused credentials are told at once: waiting for them is of no use. */
+  #roundFailed(refusal: AuthenticationError | undefined): void {
+    for (const waiter of this.#waiters) {
+      if (refusal) waiter.reject(refusal);
+      if (waiter.roundsLeft === undefined) continue;
+      waiter.roundsLeft -= 1;
+      if (waiter.roundsLeft <= 0) waiter.reject(this.#unreachable());
+    }
+  }
+
+  #unreachable(): Error {
+    if (this.#lastError instanceof AuthenticationError) return this.#lastError;
+    const why = this.#lastError ? `: ${this.#lastError.message}` : '';
+    return new MessageDeliveryError(`Not connected to the broker${why}`, { cause: this.#lastError });
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await pause(ms, undefined, { signal: this.#closing.signal }).catch(() => undefined); // closed meanwhile
+  }
+
+  #change(state: ConnectionState, cause?: Error): void {
+    if (this.#state === 'closed' || this.#state === state) return;
+    this.#state = state;
+    if (state !== 'blocked') for (const resolve of this.#unblocked.splice(0)) resolve();
+    this.#hooks.changed(state, cause);
+  }
+}
+
+function closedError(): TransportClosedError {
+  return new TransportClosedError('The transport was closed');
+}
+
+function shuffled<T>(list: readonly T[]): T[] {
+  const copy = [...list];
+  for (let at = copy.length - 1; at > 0; at -= 1) {
+    const other = Math.floor(Math.random() * (at + 1));
+    [copy[at], copy[other]] = [copy[other] as T, copy[at] as T]; // both within the list
+  }
+  return copy;
+}

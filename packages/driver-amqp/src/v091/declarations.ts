@@ -1,0 +1,63 @@
+import type { Channel, ChannelModel } from 'amqplib';
+import type { ExchangeDeclaration } from '../topology.js';
+import { openChannel } from './channel.js';
+
+/**
+ * The exchanges that were declared on one connection, each once. On a channel of their own, one after the other: a
+ * conflict closes that channel, and must take nothing with it that is under way.
+ */
+export class Declarations {
+  readonly #model: ChannelModel;
+  readonly #known = new Map<string, Promise<void> | true>();
+  #channel: Promise<Channel> | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(model: ChannelModel) {
+    this.#model = model;
+  }
+
+  has(name: string): boolean {
+    return this.#known.get(name) === true;
+  }
+
+  /** To be declared again before the next publish. */
+  forget(): void {
+    this.#known.clear();
+  }
+
+  /** Resolves when the broker has it; rejects with what amqplib says. */
+  async declare(exchange: ExchangeDeclaration): Promise<void> {
+    const { name } = exchange;
+    const known = this.#known.get(name);
+    if (known === true) return;
+    const declaring = known ?? this.#next(exchange);
+    this.#known.set(name, declaring);
+    try {
+      await declaring;
+      if (this.#known.get(name) === declaring) this.#known.set(name, true);
+    } catch (error) {
+      if (this.#known.get(name) === declaring) this.#known.delete(name);
+      throw error;
+    }
+  }
+
+  #next({ name, type, options }: ExchangeDeclaration): Promise<void> {
+    const work = this.#last.then(async () => {
+      const channel = await this.#open();
+      await channel.assertExchange(name, type, options);
+    });
+    this.#last = work.catch(() => undefined); // whoever asked is told
+    return work;
+  }
+
+  #open(): Promise<Channel> {
+    if (this.#channel) return this.#channel;
+    const end = (): void => {
+      if (this.#channel === opening) this.#channel = undefined;
+    };
+    const opening = openChannel(this.#model, end);
+    this.#channel = opening;
+    opening.catch(end);
+    return opening;
+  }
+}

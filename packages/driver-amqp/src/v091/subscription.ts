@@ -1,0 +1,165 @@
+import type { WireMessage } from '@ebbgate/core';
+import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
+import { readMessage } from '../properties.js';
+import type { SourceQueue, SourceTopology } from '../topology.js';
+import { Acknowledger } from './acknowledger.js';
+import { openChannel } from './channel.js';
+import { RabbitDelivery } from './delivery.js';
+import type { StreamOffsets } from './stream-offsets.js';
+import { unreadableMessage } from './unreadable-message.js';
+
+/** What a subscription tells its listener. */
+export interface SubscriptionHooks {
+  onDelivery(delivery: RabbitDelivery): void;
+  /** It is of no use any more: its channel has ended, or the broker has cancelled a consumer. Told once, not after `close`. */
+  onLost(cause: Error | undefined): void;
+}
+
+/** What a subscription is made of. */
+export interface SubscriptionParts {
+  /** Most deliveries handed over and not settled. */
+  readonly credit: number;
+  readonly acceptance: 'written' | 'confirmed';
+  /** Where streams go on; kept by the listener, as it outlives each subscription. */
+  readonly offsets: StreamOffsets;
+  readonly hooks: SubscriptionHooks;
+}
+
+/** One try at consuming: a channel, its consumers, and what they have brought and is not settled. */
+export class Subscription {
+  readonly #hooks: SubscriptionHooks;
+  readonly #acceptance: 'written' | 'confirmed';
+  readonly #offsets: StreamOffsets;
+  readonly #credit: number;
+  /** Handed over and not settled: never more than the credit. */
+  readonly #held = new Set<RabbitDelivery>();
+  /** Fetched beyond it: each consumer has the whole credit, as any of the queues may be the busy one. */
+  #kept: RabbitDelivery[] = [];
+  readonly #consumers: string[] = [];
+  #channel: Channel | undefined;
+  #acks: Acknowledger | undefined;
+  #ended = false;
+
+  constructor(parts: SubscriptionParts) {
+    this.#credit = parts.credit;
+    this.#acceptance = parts.acceptance;
+    this.#offsets = parts.offsets;
+    this.#hooks = parts.hooks;
+  }
+
+  /** Declares everything, then consumes everything: when it resolves a message sent by anyone arrives here. */
+  async open(model: ChannelModel, topology: SourceTopology): Promise<void> {
+    const channel = await openChannel(model, (error) => {
+      this.#lost(error);
+    });
+    this.#channel = channel;
+    for (const { exchange, queue, bindings } of topology.queues) {
+      await channel.assertExchange(exchange.name, exchange.type, exchange.options);
+      await channel.assertQueue(queue.name, queue.options);
+      for (const key of bindings) await channel.bindQueue(queue.name, exchange.name, key);
+    }
+    const probe = this.#acceptance === 'confirmed' ? topology.queues[0].queue.name : undefined;
+    this.#acks = new Acknowledger(channel, probe);
+    await channel.prefetch(this.#credit); // each consumer's: RabbitMQ's `global` is not to be had with quorum queues
+    await this.consume(topology);
+  }
+
+  /** Consumes everything that was declared: once more after `cancel`. */
+  async consume(topology: SourceTopology): Promise<void> {
+    const channel = this.#channel;
+    const acks = this.#acks;
+    if (!channel || !acks) return;
+    for (const source of topology.queues) {
+      const take = (message: ConsumeMessage | null): void => {
+        if (message) this.#onMessage(message, acks, source);
+        else this.#cancelled(source);
+      };
+      const options = { arguments: this.#offsets.startOf(source) };
+      const { consumerTag } = await channel.consume(source.queue.name, take, options);
+      this.#consumers.push(consumerTag);
+    }
+  }
+
+  /** Resolves when the broker has confirmed that it sends no more; or when the channel is gone, to the same effect. */
+  async cancel(): Promise<void> {
+    const channel = this.#channel;
+    if (!channel) return;
+    await Promise.all(this.#consumers.splice(0).map((tag) => channel.cancel(tag).catch(() => undefined)));
+    this.#releaseKept();
+  }
+
+  /** Ends the channel in order: the broker has processed every acknowledgement then. False when it did not say so. */
+  async close(removeQueue: string | undefined): Promise<boolean> {
+    const channel = this.#channel;
+    const alive = !this.#ended;
+    this.#ended = true;
+    this.#acks?.flush();
+    this.#releaseKept();
+    for (const delivery of [...this.#held]) delivery.release();
+    this.#acks?.end();
+    if (!channel || !alive) return alive;
+    try {
+      if (removeQueue !== undefined) await channel.deleteQueue(removeQueue);
+      await channel.close();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #onMessage(raw: ConsumeMessage, acks: Acknowledger, source: SourceQueue): void {
+    this.#offsets.seen(source, raw.properties.headers);
+    let message: WireMessage;
+    try {
+      message = readMessage(raw);
+    } catch (error) {
+      message = unreadableMessage(error, raw.content.byteLength); // its server refuses, counts and reports it
+    }
+    const delivery = new RabbitDelivery(message, raw.fields, acks, this.#onSettled);
+    if (this.#held.size < this.#credit) this.#handOver(delivery);
+    else this.#kept.push(delivery);
+  }
+
+  #handOver(delivery: RabbitDelivery): void {
+    this.#held.add(delivery);
+    this.#hooks.onDelivery(delivery);
+  }
+
+  /** False when it was settled before, or went back with its channel. */
+  readonly #onSettled = (delivery: RabbitDelivery): boolean => {
+    if (!this.#held.delete(delivery)) return false;
+    if (this.#kept.length > 0) queueMicrotask(this.#handOverNext); // never from within a call of the owner
+    return true;
+  };
+
+  readonly #handOverNext = (): void => {
+    while (this.#held.size < this.#credit) {
+      const next = this.#kept.shift();
+      if (!next) return;
+      this.#handOver(next);
+    }
+  };
+
+  /** Back to their queues, in order. */
+  #releaseKept(): void {
+    for (const delivery of this.#kept.splice(0)) {
+      this.#held.add(delivery);
+      delivery.release();
+    }
+  }
+
+  #cancelled(source: SourceQueue): void {
+    this.#offsets.cancelled(source);
+    this.#lost(new Error(`The broker cancelled the consumer of "${source.queue.name}"`));
+  }
+
+  #lost(cause: Error | undefined): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#held.clear(); // the broker gives them to somebody
+    this.#kept = [];
+    this.#acks?.end();
+    this.#hooks.onLost(cause);
+    void this.#channel?.close().catch(() => undefined); // after a cancel it is still open
+  }
+}

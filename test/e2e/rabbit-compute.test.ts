@@ -1,0 +1,202 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createTransport, type Transport } from '@ebbgate/core';
+import { rabbitDriver } from '@ebbgate/driver-amqp';
+import { RpcClient } from '@ebbgate/rpc';
+import { ConductorApi, HypervisorDirectory, type Instance, RemoteRecords, Servers } from '@ebbgate/compute';
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import type { DaemonEvent } from '#compute/main-job/daemon-events.js';
+import { RecordedJob } from '#compute/main-job/recorded-job.js';
+import { DaemonProcess } from '../support/daemon-process.js';
+import { eventually } from '../support/rigs/deadline.js';
+import { freePort } from '../support/rigs/free-port.js';
+import { sharedRabbit } from '../support/rigs/shared-rabbit.js';
+
+const rabbit = await sharedRabbit();
+const recorded = await RecordedJob.read({ freshIds: true });
+const A = 'compute-a';
+const B = 'compute-b';
+const LIMIT_MS = 20_000;
+
+/** Daemons on a virtual host and a state folder of their own, and the API's side here. */
+class Site {
+  readonly vhost: string;
+  readonly transport: Transport;
+  readonly records: RemoteRecords;
+  readonly servers: Servers;
+  readonly machines: HypervisorDirectory;
+  readonly #url: string;
+  readonly #folder: string;
+  readonly #daemons: DaemonProcess[] = [];
+  #number = 0;
+
+  constructor(url: string, folder: string) {
+    this.#url = url;
+    this.#folder = folder;
+    this.vhost = new URL(url).pathname.slice(1);
+    this.transport = createTransport(url, { drivers: [rabbitDriver], controlExchange: 'nova' });
+    this.records = new RemoteRecords(this.transport, { timeoutMs: 10_000 });
+    this.servers = new Servers(this.records, new ConductorApi(this.transport));
+    this.machines = new HypervisorDirectory(folder);
+  }
+
+  async conductor(name: string, ...flags: string[]): Promise<DaemonProcess> {
+    return this.#start(['conductor', '--name', name, ...flags]);
+  }
+
+  async compute(host: string, ...flags: string[]): Promise<DaemonProcess> {
+    return this.#start(['compute', '--host', host, '--state-dir', this.#folder, '--boot-ms', '20', ...flags]);
+  }
+
+  /** Asks for an instance; gives its uuid. */
+  async boot(host: string): Promise<string> {
+    this.#number += 1;
+    const { context } = recorded;
+    return (await this.servers.boot(context, recorded.bootRequest(this.#number, host))).get('uuid');
+  }
+
+  async becomes(uuid: string, isIt: (instance: Instance) => boolean): Promise<void> {
+    await eventually(`instance ${uuid} comes into its state`, LIMIT_MS, async () => {
+      return isIt(await this.records.instances.get(uuid));
+    });
+  }
+
+  async bootActive(host: string): Promise<string> {
+    const uuid = await this.boot(host);
+    await this.becomes(uuid, (one) => one.get('vm_state') === 'active');
+    return uuid;
+  }
+
+  /** Begins a live migration; resolves when memory is being copied. */
+  async migrate(uuid: string, dest: string): Promise<void> {
+    await this.servers.liveMigrate(recorded.context, uuid, dest);
+    await eventually('the migration has begun', LIMIT_MS, async () => {
+      const [migration] = await this.records.migrations.find({ instance_uuid: uuid });
+      return (migration?.find('memory_processed') ?? 0) > 0;
+    });
+  }
+
+  async #start(argv: readonly string[]): Promise<DaemonProcess> {
+    const daemon = new DaemonProcess(this.#url, argv);
+    this.#daemons.push(daemon);
+    await daemon.serves();
+    return daemon;
+  }
+
+  async dispose(): Promise<void> {
+    for (const { child } of this.#daemons) child.kill('SIGKILL');
+    await Promise.all(this.#daemons.map(({ ended }) => ended));
+    await this.transport.close();
+    await rm(this.#folder, { recursive: true });
+  }
+}
+
+async function withSite(work: (site: Site) => Promise<void>): Promise<void> {
+  const site = new Site(await rabbit.vhost(), await mkdtemp(join(tmpdir(), 'ebbgate-test-')));
+  try {
+    await work(site);
+  } finally {
+    await site.dispose();
+  }
+}
+
+const stopped = (event: DaemonEvent): boolean =>
+  event.kind === 'host' && event.why === 'server' && event.view.newRequest === 'stopped';
+
+describe('compute daemons and conductors as processes, on RabbitMQ', function () {
+  this.timeout(60_000);
+
+  it('drains at SIGTERM: first the new-request server, the ops server while the migration lasts, then exit 0; a restart finds its guests (GS-25, GS-26, GS-28, GS-31, GS-32, GS-34, GS-35, GS-36, GS-37, GS-72)', () =>
+    withSite(async (site) => {
+      await site.conductor('c1');
+      const [a] = await Promise.all([site.compute(A, '--migration-ms', '1500'), site.compute(B)]);
+      const [staying, moving] = [await site.bootActive(A), await site.bootActive(A)];
+      await site.migrate(moving, B);
+      a.child.kill('SIGTERM');
+      await a.event(stopped);
+      const up = (topic: string): Promise<unknown> =>
+        new RpcClient(site.transport, { topic, server: A, version: '6.0' }, { timeoutMs: 400 }).call(
+          {},
+          'get_host_uptime',
+          {},
+        );
+      expect(await up('compute-ops')).to.match(/^up \d+ s$/);
+      const refused = await up('compute').catch((error: unknown) => (error as { code?: string }).code);
+      expect(refused).to.equal('ERR_TIMEOUT'); // it waits in the queue, and expires
+      expect(await a.ended).to.deep.equal({ code: 0, signal: null });
+      const [migration] = await site.records.migrations.find({ instance_uuid: moving });
+      expect(migration?.get('status')).to.equal('completed');
+      expect(site.machines.locate(moving)).to.deep.equal([B]);
+      await site.compute(A);
+      expect(site.machines.locate(staying)).to.deep.equal([A]);
+      expect(site.machines.storeOf(A).state(staying)).to.equal('running');
+    }));
+
+  it('settles everything when the destination is killed in the middle of a migration (RPC-01, GS-102)', () =>
+    withSite(async (site) => {
+      await site.conductor('c1');
+      const flags = ['--migration-ms', '600', '--rpc-response-timeout', '1'];
+      const [a, b] = await Promise.all([site.compute(A, ...flags), site.compute(B, ...flags)]);
+      const uuid = await site.bootActive(A);
+      await site.migrate(uuid, B);
+      b.child.kill('SIGKILL');
+      expect(await b.ended).to.deep.equal({ code: null, signal: 'SIGKILL' });
+      // The source's call to it ends with the call monitor, and the records say what has become of it.
+      await site.becomes(uuid, (one) => one.get('task_state') === null);
+      const instance = await site.records.instances.get(uuid);
+      expect([instance.get('vm_state'), instance.get('host')]).to.deep.equal(['error', B]);
+      await eventually('the migration is over', LIMIT_MS, async () => {
+        const [migration] = await site.records.migrations.find({ instance_uuid: uuid });
+        return migration?.get('status') === 'error';
+      });
+      expect(site.machines.locate(uuid)).to.deep.equal([B]); // as it is recorded
+      a.child.kill('SIGTERM');
+      expect((await a.ended).code).to.equal(0); // nothing of it is left in its tasks
+    }));
+
+  it('has several conductors share their topic; one that stops under load loses no request (GS-19, GS-20)', () =>
+    withSite(async (site) => {
+      await site.conductor('c1');
+      const [second] = await Promise.all([
+        site.conductor('c2', '--records', 'rpc'),
+        site.conductor('c3', '--records', 'rpc'),
+        site.compute(A),
+      ]);
+      const queues = await rabbit.view.queues(site.vhost);
+      expect(queues.find(({ name }) => name === 'conductor')).to.include({ consumers: 3 });
+      const uuids: string[] = [];
+      for (let count = 0; count < 24; count += 1) {
+        uuids.push(await site.boot(A));
+        if (count === 8) second.child.kill('SIGTERM');
+      }
+      for (const uuid of uuids) await site.becomes(uuid, (one) => one.get('vm_state') === 'active');
+      expect(await second.ended).to.deep.equal({ code: 0, signal: null });
+      expect(second.events.filter(({ kind }) => kind === 'sent').length).to.be.above(0);
+      expect(new Set(uuids.map((uuid) => site.machines.locate(uuid).join()))).to.deep.equal(new Set([A]));
+    }));
+
+  it('answers /readyz, and refuses flags that are wrong with exit code 2', () =>
+    withSite(async (site) => {
+      const port = await freePort();
+      const conductor = await site.conductor('c1', '--health', String(port));
+      expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).to.equal(200);
+      conductor.child.kill('SIGTERM');
+      expect((await conductor.ended).code).to.equal(0);
+      for (const [url, argv, message] of [
+        ['memory:', ['conductor'], /memory: cannot be reached by other processes/],
+        ['rabbit://h/', ['compute', '--state-dir', '/tmp', '--host', '../a'], /--host must be letters/],
+        [
+          'rabbit://h/',
+          ['conductor', '--manager-shutdown-timeout', '200'],
+          /must be less than graceful_shutdown/,
+        ],
+        ['rabbit://h/', ['conductor', '--records', 'disk'], /--records must be memory or rpc/],
+      ] as const) {
+        const refused = new DaemonProcess(url, argv);
+        expect((await refused.ended).code).to.equal(2);
+        expect(refused.log).to.match(message);
+      }
+    }));
+});
