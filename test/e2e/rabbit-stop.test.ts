@@ -183,7 +183,10 @@ describe('stopping servers that are processes, on RabbitMQ', function () {
       expect((await stopped.ended).code).to.equal(0);
       const answers = (await answered).flat();
       expect(answers).to.have.length(total);
-      const ran = workers.map((worker) => ids(worker, 'begun'));
+      const ranBy = (): (readonly number[])[] => workers.map((worker) => ids(worker, 'begun'));
+      // What a worker tells comes by another way than its answers, and may come later.
+      await eventually('every request told of', 10_000, () => ranBy().flat().length >= total);
+      const ran = ranBy();
       expect(ran.flat()).to.have.length(total); // each once …
       expect(new Set(ran.flat()).size).to.equal(total); // … and none twice
       expect(ids(stopped, 'begun')).to.have.length.within(before, before + 16);

@@ -37,7 +37,7 @@ describe('recorded cases that are more than an exchange of messages', function (
       ({ method, dir }) => method === 'heartbeat' && dir === 'C>S',
     );
     expect(recorded.length).to.be.greaterThan(0);
-    expect(performance.now() - began).to.be.lessThan(2_500); // Python's come every 2 to 2.5 s
+    expect(performance.now() - began).to.be.lessThan(4_000); // two intervals; Python's come every 2 to 2.5 s
     expect(side.transport.status().connection).to.equal('connected');
   });
 
@@ -84,7 +84,7 @@ describe('recorded cases that are more than an exchange of messages', function (
     const replay = new ClientReplay(side, recordedErrors());
     const began = performance.now();
     for (const sent of recordedSends(capture)) await replay.send(sent);
-    expect(performance.now() - began).to.be.lessThan(500);
+    expect(performance.now() - began).to.be.lessThan(2500); // Python's ten take five seconds
   });
 
   it('reply_queue_gone: tries a reply every 0.25 s for as long as the option says, then knows its queue (W28, AMQP-25)', async () => {

@@ -75,8 +75,6 @@ export {
   type OlderForm,
   type ResultOf,
 } from './rpc/methods.js';
-export { NETWORK_METHODS, type NetworkMethods } from './rpc/network-methods.js';
-export { RECORD_METHODS, type RecordMethods } from './rpc/record-methods.js';
 export { NAMED_METHODS } from './rpc/named-methods.js';
 export { OTHER_METHODS } from './rpc/other-methods.js';
 export {

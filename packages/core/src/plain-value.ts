@@ -6,6 +6,7 @@ export type PlainValue = null | boolean | number | bigint | string | PlainValue[
 
 /** An object of plain values. Every member is its own: `__proto__` too is an ordinary name in it. */
 export interface PlainObject {
+  /** Any name may be a member, and nothing is inherited. */
   [name: string]: PlainValue;
 }
 

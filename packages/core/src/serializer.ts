@@ -11,9 +11,15 @@ export type SerializedContext = Readonly<Record<string, unknown>>;
  * becomes the failure of the call.
  */
 export interface Serializer {
-  /** @param context The context as the application uses it. */
+  /**
+   * Turns an argument, a result or a payload into what travels.
+   * @param context The context as the application uses it.
+   */
   serializeEntity(context: SerializedContext, entity: unknown): unknown;
-  /** @param context What {@link Serializer.deserializeContext} gave. */
+  /**
+   * Turns what has come into an argument, a result or a payload.
+   * @param context What {@link Serializer.deserializeContext} gave.
+   */
   deserializeEntity(context: SerializedContext, entity: unknown): unknown;
   /** Must give an object: its members are those of the context on the wire. */
   serializeContext(context: SerializedContext): SerializedContext;
@@ -46,7 +52,10 @@ const MAX_INSTANCES = 3;
  * back as instances.
  */
 export class JsonPayloadSerializer implements Serializer {
-  /** @throws SerializationError (`ERR_SERIALIZATION`) with the `path` of what cannot be sent. */
+  /**
+   * The value with plain objects in place of instances of classes.
+   * @throws SerializationError (`ERR_SERIALIZATION`) with the `path` of what cannot be sent.
+   */
   serializeEntity(_context: SerializedContext, entity: unknown): unknown {
     return toPlainWithInstances(entity, MAX_INSTANCES);
   }

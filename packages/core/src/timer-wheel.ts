@@ -10,8 +10,9 @@ const MASK = SLOTS - 1;
 export abstract class TimerEntry {
   /** Tick at which the entry is due; negative while it is in no wheel. Managed by the wheel. */
   tick = -1;
-  /** Neighbours in the slot's list. Managed by the wheel. */
+  /** The entry before it in its slot's list. Managed by the wheel. */
   before: TimerEntry | undefined;
+  /** The entry after it in its slot's list. Managed by the wheel. */
   after: TimerEntry | undefined;
 
   /** Called once, when the time has come. Must not throw. */

@@ -2,7 +2,9 @@ import type { ConnectionState, ListenerStatus } from './driver.js';
 
 /** What a transport tells. */
 export interface TransportEvents {
+  /** The connection changed its state; `cause` says why it was lost. */
   connection: { readonly state: ConnectionState; readonly cause: Error | undefined };
+  /** A listener lost its subscription, for the reason `cause`, or has it again. */
   listener: ListenerStatus & { readonly cause: Error | undefined };
   /** A failure that belongs to no operation. When nobody listens it is logged. */
   error: Error;

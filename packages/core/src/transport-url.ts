@@ -54,7 +54,10 @@ export class TransportUrl {
     Object.freeze(this);
   }
 
-  /** @throws InvalidTransportUrlError (`ERR_INVALID_TRANSPORT_URL`), which never holds any text of the URL. */
+  /**
+   * Reads a URL of text.
+   * @throws InvalidTransportUrlError (`ERR_INVALID_TRANSPORT_URL`), which never holds any text of the URL.
+   */
   static parse(text: string): TransportUrl {
     if (typeof text !== 'string') throw refuseUrl(`it must be text, not ${typeof text}`);
     checkRawUrl(text);
@@ -70,7 +73,10 @@ export class TransportUrl {
     return new TransportUrl(checkScheme(scheme), parseHosts(authority), virtualHost, parseQuery(query));
   }
 
-  /** @throws InvalidTransportUrlError (`ERR_INVALID_TRANSPORT_URL`) for parts that no URL can have. */
+  /**
+   * Makes a URL of its parts, which are not percent-encoded.
+   * @throws InvalidTransportUrlError (`ERR_INVALID_TRANSPORT_URL`) for parts that no URL can have.
+   */
   static of(parts: TransportUrlParts): TransportUrl {
     const { hosts = [], virtualHost, query = {} } = parts;
     const options = query instanceof Map ? query : Object.entries(query);

@@ -14,6 +14,7 @@ export type Describe = (title: string, body: () => void) => unknown;
 
 /** `it` of the same. */
 export interface It {
+  /** Declares a test, which fails when `run` rejects. */
   (title: string, run: () => Promise<void>): unknown;
   /** Prints a test that is not run. */
   skip(title: string, run: () => Promise<void>): unknown;

@@ -32,6 +32,7 @@ export class RpcDispatcher {
   }
 
   /**
+   * The method that a request calls.
    * @throws NoSuchMethodError when an endpoint of that namespace and version exists, but no such method that may be
    * called; UnsupportedVersionError when none exists: also for an unknown namespace, and for a method of a contract
    * that is newer than the request

@@ -24,12 +24,17 @@ import {
  * what Python has no place for.
  */
 export interface WireFailure extends PlainObject {
+  /** Name of the error type, without its module: `ValueError`. */
   class: string;
+  /** Where the type is from: `builtins`, `nova.exception`, … With `class` it says what may be rebuilt. */
   module: string;
+  /** The text of the error. */
   message: string;
   /** Lines, each ending in a newline. */
   tb: string[];
+  /** What a Python exception is made with; the message alone for an error of ours. */
   args: PlainValue[];
+  /** The exception's attribute of that name (Nova's `code` and what its text names); empty when it has none. */
   kwargs: PlainObject;
 }
 

@@ -68,6 +68,7 @@ export class RemoteErrorRegistry {
    * @throws TypeError when it is no class of errors, or its name is taken by another
    */
   register(type: RemoteErrorType, options?: RemoteErrorOptions): this;
+  /** Adds a type whose constructor wants something else than a message: `build` makes its errors. */
   register(
     type: AnyErrorType,
     options: RemoteErrorOptions & Required<Pick<RemoteErrorOptions, 'build'>>,

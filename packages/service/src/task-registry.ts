@@ -48,6 +48,7 @@ export interface TaskHandle {
 export interface TaskEvents {
   /** A task has begun. */
   readonly opened: TaskSnapshot;
+  /** A task has ended: whether by an error, by which, and how many are still open. */
   readonly ended: {
     readonly task: TaskSnapshot;
     readonly failed: boolean;

@@ -24,7 +24,13 @@ export class OurSide {
   }
 
   static async start(options: Args = {}): Promise<OurSide> {
-    return new OurSide(await AmqpPeer.start(), options);
+    const peer = await AmqpPeer.start();
+    try {
+      return new OurSide(peer, options);
+    } catch (error) {
+      await peer.close();
+      throw error;
+    }
   }
 
   async close(): Promise<void> {

@@ -43,6 +43,7 @@ export interface ComputeHostOptions {
 export interface CompleteHostOptions extends Required<Omit<ComputeHostOptions, 'limits' | 'health'>> {
   /** Complete. */
   readonly limits: ComputeLimits;
+  /** Absent: the health endpoints are not opened. */
   readonly health?: HealthOptions;
 }
 

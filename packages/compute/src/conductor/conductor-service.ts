@@ -30,15 +30,19 @@ export interface ConductorServiceOptions {
    * `conductor-records`; one of all conductors does. `rpc`: it reaches them there.
    */
   readonly records: 'memory' | 'rpc';
+  /** Where it logs. */
   readonly logger: Logger;
   /** How hosts are called. */
   readonly api?: ComputeApiOptions;
+  /** What each part of a drain may take; what is left out has its default. */
   readonly budgets?: Partial<DrainBudgets>;
+  /** Opens the health endpoints. */
   readonly health?: HealthOptions;
 }
 
 /** A conductor as a service that drains. */
 export interface ConductorService {
+  /** Starts it, drains it and tells its state. Not started yet. */
   readonly service: Service;
   /** The records, when they are here. */
   readonly own: MemoryRecords | undefined;

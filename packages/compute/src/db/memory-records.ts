@@ -35,9 +35,13 @@ class MemoryServices implements ServiceRepository {
 
 /** All records in memory, for one process; a database takes their place behind the same interface. */
 export class MemoryRecords implements Records {
+  /** One for each instance; gone when the process ends, as all here. */
   readonly instances: MemoryRepository<InstanceFields>;
+  /** One for each attempt to move an instance. */
   readonly migrations: MemoryRepository<MigrationFields>;
+  /** The last report of each service, by kind and host. */
   readonly services: ServiceRepository;
+  /** Tells of each write, after it, in the same turn. */
   readonly events: TypedEvents<RecordEvents>;
 
   /** @param onListenerError - told when a listener of `events` throws */

@@ -29,6 +29,12 @@ export class MemoryRepository<Fields extends Identified> implements Repository<N
     this.#onChange = onChange;
   }
 
+  /**
+   * Stores a copy with the next number as its `id`, and the present time as `created_at` unless it has one; resolves
+   * with it as stored.
+   * @throws UnexpectedStateError (`ERR_UNEXPECTED_STATE`) when the uuid is taken; FieldUnsetError (`ERR_FIELD_UNSET`)
+   * when it has none
+   */
   async create(record: NovaObject<Fields>): Promise<NovaObject<Fields>> {
     const uuid = record.get('uuid');
     if (this.#records.has(uuid)) throw new UnexpectedStateError(`There is a ${this.#kind} ${uuid} already`);
@@ -41,10 +47,15 @@ export class MemoryRepository<Fields extends Identified> implements Repository<N
     return this.#store(uuid, stored);
   }
 
+  /**
+   * A copy of the record.
+   * @throws RecordNotFoundError (`ERR_NOT_FOUND`)
+   */
   async get(uuid: string): Promise<NovaObject<Fields>> {
     return this.#require(uuid).pristine();
   }
 
+  /** Copies of all records whose fields have exactly these values (objects and dates never do), oldest first. */
   async find(where: Partial<Fields>): Promise<readonly NovaObject<Fields>[]> {
     const wanted = Object.entries(where) as [keyof Fields & string, unknown][]; // the entries of a Partial<Fields>
     const found = [...this.#records.values()].filter((record) =>
@@ -53,6 +64,10 @@ export class MemoryRepository<Fields extends Identified> implements Repository<N
     return found.map((record) => record.pristine());
   }
 
+  /**
+   * Writes some fields and `updated_at`; resolves with a copy of the record as it is then.
+   * @throws RecordNotFoundError (`ERR_NOT_FOUND`); UnexpectedStateError (`ERR_UNEXPECTED_STATE`), and nothing was written
+   */
   async update(
     uuid: string,
     changes: Partial<Fields>,

@@ -32,8 +32,11 @@ export interface RemoteRecordsOptions {
  * may have happened.
  */
 export class RemoteRecords implements Records {
+  /** One for each instance; each method is one call to the conductor, as for all here. */
   readonly instances: InstanceRepository;
+  /** One for each attempt to move an instance. */
   readonly migrations: MigrationRepository;
+  /** The last report of each service. */
   readonly services: ServiceRepository;
 
   constructor(transport: Transport, options: RemoteRecordsOptions = {}) {

@@ -9,9 +9,15 @@ export type Expected<Fields> = { readonly [Name in keyof Fields]?: readonly Fiel
 
 /** Records of one kind. What goes in and what comes out are copies: changing them changes no record. */
 export interface Repository<Record, Fields> {
-  /** @throws UnexpectedStateError (`ERR_UNEXPECTED_STATE`) when the uuid is taken. */
+  /**
+   * Stores a record and resolves with it as stored: it then has its `id` and `created_at`.
+   * @throws UnexpectedStateError (`ERR_UNEXPECTED_STATE`) when the uuid is taken
+   */
   create(record: Record): Promise<Record>;
-  /** @throws RecordNotFoundError (`ERR_NOT_FOUND`) */
+  /**
+   * The record with this uuid.
+   * @throws RecordNotFoundError (`ERR_NOT_FOUND`)
+   */
   get(uuid: string): Promise<Record>;
   /** All records whose fields have these values, oldest first. */
   find(where: Partial<Fields>): Promise<readonly Record[]>;

@@ -45,6 +45,7 @@ export class FakeNetworking implements Networking {
     return this.#bindings.get(instanceUuid)?.host ?? null;
   }
 
+  /** Makes one port, bound to no host, unless the instance has one; resolves with its id, alone in the list. */
   async allocate(instanceUuid: string): Promise<readonly string[]> {
     const known = this.#bindings.get(instanceUuid);
     if (known) return known.ports;
@@ -53,10 +54,15 @@ export class FakeNetworking implements Networking {
     return ports;
   }
 
+  /** The ports of an instance; empty when none was made. */
   async portsOf(instanceUuid: string): Promise<readonly string[]> {
     return this.#bindings.get(instanceUuid)?.ports ?? [];
   }
 
+  /**
+   * Sends `network-vif-plugged`, `completed`, for each port: at once and without waiting, or while the instance is held
+   * when {@link FakeNetworking.release} is called.
+   */
   async plug(instanceUuid: string, _host: string): Promise<void> {
     for (const tag of await this.portsOf(instanceUuid)) {
       const event = InstanceExternalEvent.create({
@@ -71,11 +77,13 @@ export class FakeNetworking implements Networking {
     }
   }
 
+  /** Binds the ports to a host; does nothing when there are none. */
   async activateBinding(instanceUuid: string, host: string): Promise<void> {
     const binding = this.#bindings.get(instanceUuid);
     if (binding) binding.host = host;
   }
 
+  /** Forgets the ports and where they are bound; does nothing when there are none. */
   async deallocate(instanceUuid: string): Promise<void> {
     this.#bindings.delete(instanceUuid);
   }

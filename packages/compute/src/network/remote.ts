@@ -23,22 +23,27 @@ export class RemoteNetworking implements Networking {
     });
   }
 
+  /** As {@link FakeNetworking.allocate}; may be asked again after a time-out, as ports are made once. */
   async allocate(instanceUuid: string): Promise<readonly string[]> {
     return texts(await this.#client.call('allocate', { instance_uuid: instanceUuid }));
   }
 
+  /** As {@link FakeNetworking.portsOf}. */
   async portsOf(instanceUuid: string): Promise<readonly string[]> {
     return texts(await this.#client.call('ports_of', { instance_uuid: instanceUuid }));
   }
 
+  /** As {@link FakeNetworking.plug}; resolves when the service knows, not when the event has come. */
   async plug(instanceUuid: string, host: string): Promise<void> {
     await this.#client.call('plug', { instance_uuid: instanceUuid, host });
   }
 
+  /** As {@link FakeNetworking.activateBinding}. */
   async activateBinding(instanceUuid: string, host: string): Promise<void> {
     await this.#client.call('activate_binding', { instance_uuid: instanceUuid, host });
   }
 
+  /** As {@link FakeNetworking.deallocate}. */
   async deallocate(instanceUuid: string): Promise<void> {
     await this.#client.call('deallocate', { instance_uuid: instanceUuid });
   }

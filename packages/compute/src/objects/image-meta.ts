@@ -3,13 +3,21 @@ import type { NovaObject } from './nova-object.js';
 
 /** What the image service says of an image. */
 export interface ImageMetaFields {
+  /** Its uuid in the image service. */
   readonly id: string;
+  /** What people call it. */
   readonly name: string;
+  /** `active` when instances can be made of it; `queued`, `saving`, `deleted`, … when not. */
   readonly status: string;
+  /** What is wrapped around the disk: `bare` for nothing, `ovf`, … */
   readonly container_format: string;
+  /** Format of the disk: `qcow2`, `raw`, … */
   readonly disk_format: string;
+  /** What the image asks of hardware and hypervisor: `hw_disk_bus`, … */
   readonly properties: ImageMetaProps;
+  /** When the image service made it; null: not told. */
   readonly created_at: Date | null;
+  /** When the image service last changed it; null: never, or not told. */
   readonly updated_at: Date | null;
 }
 

@@ -3,9 +3,13 @@ import type { NovaObject } from './nova-object.js';
 
 /** One network or port that was asked for. */
 export interface NetworkRequestFields {
+  /** Network in which a port is to be made; null when the port is given, or the choice is left. */
   readonly network_id: string | null;
+  /** A port that exists; null: one is to be made. */
   readonly port_id: string | null;
+  /** The fixed IP address that it shall have; null: any. */
   readonly address: string | null;
+  /** Name by which the guest can tell the interface from others; null: none. */
   readonly tag: string | null;
 }
 

@@ -38,7 +38,10 @@ export class NovaObject<Fields extends object = Record<string, unknown>> {
     return this.#fields.has(field);
   }
 
-  /** @throws FieldUnsetError (`ERR_FIELD_UNSET`) when the object does not carry the field. */
+  /**
+   * The field, which may be null.
+   * @throws FieldUnsetError (`ERR_FIELD_UNSET`) when the object does not carry it
+   */
   get<Name extends FieldName<Fields>>(field: Name): Fields[Name] {
     if (!this.#fields.has(field)) throw new FieldUnsetError(this.identity.name, field);
     return this.#fields.get(field) as Fields[Name]; // checked for its kind when it was decoded or set

@@ -14,26 +14,43 @@ export type Dictionary = Readonly<Record<string, unknown>>;
 
 /** What an argument or a result can be, each by a word; a `?` behind the word allows null. */
 export interface KindTypes {
+  /** Text. */
   readonly string: string;
+  /** A number, and not its text. */
   readonly number: number;
+  /** True or false. */
   readonly boolean: boolean;
+  /** Plain members by name: no versioned object. */
   readonly dict: Dictionary;
+  /** A list, whatever is in it. */
   readonly list: readonly unknown[];
+  /** Not looked at; can be null. */
   readonly any: unknown;
   /** No result: null on the wire. */
   readonly nothing: null | undefined;
   /** Any versioned object. */
   readonly object: NovaObject;
+  /** Nova's object Instance, of any version, as with all objects here. */
   readonly Instance: Instance;
+  /** Instances in a plain list, which is how Nova sends them. */
   readonly Instances: readonly Instance[];
+  /** What `external_instance_event` brings, in a plain list. */
   readonly Events: readonly InstanceExternalEvent[];
+  /** Nova's object Migration. */
   readonly Migration: Migration;
+  /** Migrations in a plain list. */
   readonly Migrations: readonly Migration[];
+  /** Nova's object Flavor. */
   readonly Flavor: Flavor;
+  /** Nova's object ImageMeta. */
   readonly ImageMeta: ImageMeta;
+  /** Nova's object RequestSpec. */
   readonly RequestSpec: RequestSpec;
+  /** Nova's object LibvirtLiveMigrateData: what check and preparation of a live migration give and take. */
   readonly MigrateData: LibvirtLiveMigrateData;
+  /** Nova's object BlockDeviceMappingList: an object that has the list. */
   readonly BlockDevices: BlockDeviceMappingList;
+  /** Nova's object NetworkRequestList: an object that has the list. */
   readonly NetworkRequests: NetworkRequestList;
 }
 

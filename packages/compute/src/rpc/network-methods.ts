@@ -37,4 +37,5 @@ export const NETWORK_METHODS = {
   },
 } as const;
 
+/** The type of {@link NETWORK_METHODS}. */
 export type NetworkMethods = typeof NETWORK_METHODS;

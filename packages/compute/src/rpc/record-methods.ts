@@ -50,4 +50,5 @@ export const RECORD_METHODS = {
   },
 } as const;
 
+/** The type of {@link RECORD_METHODS}. */
 export type RecordMethods = typeof RECORD_METHODS;

@@ -11,6 +11,7 @@ import { StepControl } from './step-control.js';
 export interface FakeVirtOptions {
   /** Where the guests of all hosts are. */
   readonly network: Hypervisors;
+  /** Told which interfaces are plugged, so that it can confirm them. */
   readonly networking: Networking;
   /** How long a boot takes, without what it waits for. */
   readonly spawnMs: number;
@@ -29,7 +30,9 @@ const MB = 1024 * 1024;
  * stands for the machine, not for the process: what is on it survives a restart of the service.
  */
 export class FakeVirtDriver implements VirtDriver {
+  /** The host whose machine this is. */
   readonly host: string;
+  /** Where failures and holds are ordered: what boots or moves a guest takes its steps there. */
   readonly steps: StepControl;
   readonly #options: FakeVirtOptions;
   readonly #machine: GuestStore;
@@ -41,10 +44,12 @@ export class FakeVirtDriver implements VirtDriver {
     this.#machine = options.network.storeOf(host);
   }
 
+  /** All guests of the machine, those of earlier runs of the service too. */
   async listGuests(): Promise<readonly Guest[]> {
     return [...this.#machine.guests()].map(([uuid, state]) => ({ uuid, state }));
   }
 
+  /** The state of one guest; undefined when it is not on this machine. */
   async guestState(uuid: string): Promise<GuestState | undefined> {
     return this.#machine.state(uuid);
   }
@@ -54,6 +59,11 @@ export class FakeVirtDriver implements VirtDriver {
     return this.#machine.expected();
   }
 
+  /**
+   * Takes half of `spawnMs` for the disks and half, after `beforeStart`, for the start (steps `create-disks`,
+   * `plug-vifs`, `start-guest`). When a step fails no guest is left.
+   * @throws HypervisorError (`ERR_HYPERVISOR`) when the guest is here already; OperationAbortedError (`ERR_ABORTED`)
+   */
   async spawn(instance: Instance, { signal, beforeStart }: SpawnOptions = {}): Promise<void> {
     const uuid = instance.get('uuid');
     if (this.#has(uuid)) throw new HypervisorError(`Guest ${uuid} is here already`);
@@ -72,10 +82,15 @@ export class FakeVirtDriver implements VirtDriver {
     }
   }
 
+  /** Removes the guest at once; does nothing when it is not here. */
   async destroy(uuid: string): Promise<void> {
     this.#machine.remove(uuid);
   }
 
+  /**
+   * Agrees to every wish (step `check-destination`).
+   * @throws MigrationPreCheckError (`ERR_MIGRATION_PRE_CHECK`) when the guest is here already
+   */
   async checkCanLiveMigrateDestination(
     instance: Instance,
     wishes: { readonly blockMigration: boolean | null; readonly diskOverCommit: boolean | null },
@@ -91,6 +106,10 @@ export class FakeVirtDriver implements VirtDriver {
     });
   }
 
+  /**
+   * Completes the data: the ends share their disks, and not the folder (step `check-source`).
+   * @throws MigrationPreCheckError (`ERR_MIGRATION_PRE_CHECK`) when the guest is not here
+   */
   async checkCanLiveMigrateSource(
     instance: Instance,
     data: LibvirtLiveMigrateData,
@@ -105,6 +124,7 @@ export class FakeVirtDriver implements VirtDriver {
     });
   }
 
+  /** Expects the guest and plugs its interfaces, for which the source is to wait (step `pre-live-migration`). */
   async preLiveMigration(instance: Instance, data: LibvirtLiveMigrateData): Promise<LibvirtLiveMigrateData> {
     const uuid = instance.get('uuid');
     this.#machine.expect(uuid);
@@ -113,6 +133,12 @@ export class FakeVirtDriver implements VirtDriver {
     return data.clone().update({ old_vol_attachment_ids: {}, wait_for_vif_plugged: true });
   }
 
+  /**
+   * Copies memory for `migrationMs`, in equal pieces (step `copy-memory` for each), then hands the guest over (step
+   * `switch-over`). It runs here until then, also when this rejects.
+   * @throws HypervisorError (`ERR_HYPERVISOR`) when the guest is not here, or not expected there;
+   * OperationAbortedError (`ERR_ABORTED`)
+   */
   async liveMigrate(
     instance: Instance,
     dest: string,
@@ -131,15 +157,21 @@ export class FakeVirtDriver implements VirtDriver {
     if (!this.#machine.move(uuid, dest)) throw new HypervisorError(`${dest} does not expect guest ${uuid}`);
   }
 
+  /** Step `post-at-source`, and no more: nothing is left here. */
   async postLiveMigrationAtSource(_instance: Instance): Promise<void> {
     await this.steps.take('post-at-source', 0);
   }
 
+  /**
+   * Step `post-at-destination`.
+   * @throws HypervisorError (`ERR_HYPERVISOR`) when the guest has not come
+   */
   async postLiveMigrationAtDestination(instance: Instance): Promise<void> {
     await this.steps.take('post-at-destination', 0);
     if (!this.#has(instance.get('uuid'))) throw new HypervisorError('The guest has not come');
   }
 
+  /** Expects the guest no longer (step `rollback-at-destination`). There are no disks to destroy. */
   async rollbackLiveMigrationAtDestination(
     instance: Instance,
     _options: { readonly destroyDisks: boolean },
@@ -148,6 +180,7 @@ export class FakeVirtDriver implements VirtDriver {
     this.#machine.unexpect(instance.get('uuid'));
   }
 
+  /** Does nothing. */
   async disconnectVolume(_instance: Instance, _volumeId: string): Promise<void> {
     // Fake disks have no connections.
   }

@@ -87,15 +87,20 @@ export class HypervisorDirectory implements Hypervisors {
     mkdirSync(root, { recursive: true });
   }
 
-  /** @throws HypervisorError (`ERR_HYPERVISOR`) for a name that could not be a file's */
+  /**
+   * The machine of a host, as folders that are made when they are not there.
+   * @throws HypervisorError (`ERR_HYPERVISOR`) for a name that could not be a file's
+   */
   storeOf(host: string): GuestStore {
     return new GuestFolder(this.#root, host);
   }
 
+  /** The hosts on which a guest is, by name; looked up anew each time. */
   locate(uuid: string): readonly string[] {
     return this.#hosts().filter((host) => this.storeOf(host).state(uuid) !== undefined);
   }
 
+  /** What is prepared on all hosts for guests that have not come, by host and uuid; looked up anew each time. */
   expected(): readonly { readonly host: string; readonly uuid: string }[] {
     return this.#hosts().flatMap((host) =>
       this.storeOf(host)

@@ -56,16 +56,19 @@ class MemoryGuests implements GuestStore {
 export class HypervisorNetwork implements Hypervisors {
   readonly #stores = new Map<string, MemoryGuests>();
 
+  /** The machine of a host; made when there is none, then always the same. */
   storeOf(host: string): GuestStore {
     const store = this.#stores.get(host) ?? new MemoryGuests(this);
     this.#stores.set(host, store);
     return store;
   }
 
+  /** The hosts on which a guest is: one, if all is well. */
   locate(uuid: string): readonly string[] {
     return [...this.#stores].filter(([, store]) => store.state(uuid) !== undefined).map(([host]) => host);
   }
 
+  /** What is prepared on all hosts for guests that have not come. */
   expected(): readonly { readonly host: string; readonly uuid: string }[] {
     return [...this.#stores].flatMap(([host, store]) => store.expected().map((uuid) => ({ host, uuid })));
   }

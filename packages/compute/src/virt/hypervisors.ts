@@ -12,6 +12,7 @@ export interface GuestStore {
   remove(uuid: string): void;
   /** Guests that something was prepared for and that have not come. */
   expected(): readonly string[];
+  /** Something was prepared for a guest that is to come; does nothing when it is expected already. */
   expect(uuid: string): void;
   /** Does nothing when it is not expected. */
   unexpect(uuid: string): void;
