@@ -6,7 +6,7 @@ import { createTransport, type Transport } from '@ebbgate/core';
 import { rabbitDriver } from '@ebbgate/driver-amqp';
 import { RpcClient, RpcServer } from '@ebbgate/rpc';
 import { Service, taskInterceptor, TaskRegistry } from '@ebbgate/service';
-import { keep, median, rate, startBroker, table } from './lib/measure.js';
+import { againstFirst, keep, rate, startBroker, table } from './lib/measure.js';
 
 const { values } = parseArgs({
   options: {
@@ -88,18 +88,10 @@ for (let round = 0; round < rounds; round += 1) {
 for (const { end } of contenders) await end();
 await broker?.dispose();
 
-const floor = speeds[0] ?? [];
-const rows = contenders.map(({ name }, index) => {
-  const own = speeds[index] ?? [];
-  const ratios = own.map((speed, round) => speed / (floor[round] ?? NaN));
-  return {
-    name,
-    perSecond: median(own),
-    ratio: median(ratios),
-    least: Math.min(...ratios),
-    most: Math.max(...ratios),
-  };
-});
+const rows = againstFirst(
+  contenders.map(({ name }) => name),
+  speeds,
+);
 console.log(
   `${values.rabbit ? 'RabbitMQ' : 'memory'}, ${CONCURRENCY} at a time, client and server in one process; ratios to the first\n`,
 );

@@ -2,7 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
-import { keep, median, table } from './lib/measure.js';
+import { againstFirst, keep, table } from './lib/measure.js';
 import { contenders } from './lib/memory-contenders.js';
 
 interface Footprint {
@@ -39,18 +39,7 @@ for (let turn = 1; turn <= rounds; turn += 1) {
 }
 for (const child of children) child.disconnect();
 
-const floorSpeeds = speeds[0] ?? [];
-const rows = names.map((name, index) => {
-  const own = speeds[index] ?? [];
-  const ratios = own.map((speed, turn) => speed / (floorSpeeds[turn] ?? NaN));
-  return {
-    name,
-    perSecond: median(own),
-    ratio: median(ratios),
-    least: Math.min(...ratios),
-    most: Math.max(...ratios),
-  };
-});
+const rows = againstFirst(names, speeds);
 console.log(
   '32 at a time, an argument and a result of 94 bytes; ratios to the floor, round by round: median (least … most)\n',
 );

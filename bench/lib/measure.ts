@@ -67,3 +67,31 @@ export async function startBroker(): Promise<Broker> {
   const { RabbitNode } = (await import(rigs)) as { RabbitNode: { start(options: object): Promise<Broker> } }; // its interface
   return RabbitNode.start({});
 }
+
+/** One contender of several, beside the first: its own median, and its ratios to the first, round by round. */
+export interface AgainstFirst {
+  readonly name: string;
+  readonly perSecond: number;
+  readonly ratio: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+/** @param speeds - of each contender, of each round */
+export function againstFirst(
+  names: readonly string[],
+  speeds: readonly (readonly number[])[],
+): AgainstFirst[] {
+  const first = speeds[0] ?? [];
+  return names.map((name, index) => {
+    const own = speeds[index] ?? [];
+    const ratios = own.map((speed, round) => speed / (first[round] ?? NaN));
+    return {
+      name,
+      perSecond: median(own),
+      ratio: median(ratios),
+      least: Math.min(...ratios),
+      most: Math.max(...ratios),
+    };
+  });
+}

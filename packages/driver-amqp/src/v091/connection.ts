@@ -16,7 +16,7 @@ import type { RabbitHost, RabbitSettings } from '../options.js';
 import { rawConnection } from './amqplib-parts.js';
 import { Backoff } from './backoff.js';
 import { keepHeartbeatPace } from './heartbeat-pace.js';
-import { closeInTime, endSocket, socketOf } from './model-socket.js';
+import { closeInTime, endSocket } from './model-socket.js';
 import { openInTime } from './open-model.js';
 import { installFastCodec } from './fast-codec.js';
 import { writeOnceATurn } from './write-once-a-turn.js';
@@ -130,7 +130,7 @@ export class BrokerConnection {
     for (const waiter of this.#waiters) waiter.reject(closedError());
     this.#waiters.clear();
     if (model && orderly) await closeInTime(model);
-    if (model) endSocket(socketOf(model));
+    else if (model) endSocket(rawConnection(model).stream);
     await this.#running;
   }
 
@@ -177,12 +177,12 @@ export class BrokerConnection {
       return 0;
     }
     const since = performance.now();
-    const socket = socketOf(model);
     const connection = rawConnection(model);
+    const socket = connection.stream;
     const lost = new Promise<Error | undefined>((resolve) => {
       model.on('error', resolve);
       model.on('close', resolve);
-      socket?.on('close', () => {
+      socket.on('close', () => {
         resolve(undefined);
       });
     });

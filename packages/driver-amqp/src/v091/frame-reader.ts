@@ -1,3 +1,5 @@
+import { BASIC, BODY, FRAME_END, FRAME_EXTRA, FRAME_HEAD, HEADER, METHOD } from './frame-layout.js';
+
 /** Frames as amqplib's channels take them, of the kinds that come with every message. */
 export interface IncomingFrame {
   /** Class and method of a method frame; the class of a header frame; undefined for a body frame. */
@@ -8,12 +10,6 @@ export interface IncomingFrame {
   readonly content?: Buffer;
 }
 
-const METHOD = 1;
-const HEADER = 2;
-const BODY = 3;
-const FRAME_END = 0xce;
-const FRAME_EXTRA = 8;
-const BASIC = 60;
 export const BASIC_DELIVER: number = (BASIC << 16) | 60;
 export const BASIC_ACK: number = (BASIC << 16) | 80;
 /** Content type and encoding, headers, delivery mode, priority, expiration: oslo.messaging's properties and no others. */
@@ -41,7 +37,7 @@ export function usualFrame(bytes: Buffer, length: number): IncomingFrame | undef
     case HEADER:
       return headerFrame(bytes, length, channel);
     case BODY:
-      return { channel, content: bytes.subarray(7, length - 1) };
+      return { channel, content: bytes.subarray(FRAME_HEAD, length - 1) };
     default:
       return undefined;
   }

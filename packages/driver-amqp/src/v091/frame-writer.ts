@@ -1,12 +1,5 @@
-/** Frame types and the frame end (AMQP 0-9-1, section 4.2.3). */
-const METHOD = 1;
-const HEADER = 2;
-const BODY = 3;
-const FRAME_END = 0xce;
-const FRAME_HEAD = 7;
-const FRAME_EXTRA = FRAME_HEAD + 1;
+import { BASIC, BODY, FRAME_END, FRAME_EXTRA, FRAME_HEAD, HEADER, METHOD } from './frame-layout.js';
 
-const BASIC = 60;
 const PUBLISH = 40;
 const ACK = 80;
 

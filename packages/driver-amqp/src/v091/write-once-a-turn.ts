@@ -4,8 +4,7 @@ import type { Duplex } from 'node:stream';
  * Lets all that amqplib writes in one turn of the event loop leave in one system call: it writes once a frame group,
  * whatever the load, which is most of a server's CPU (`docs/performance.md`).
  */
-export function writeOnceATurn(socket: Duplex | undefined): void {
-  if (!socket) return;
+export function writeOnceATurn(socket: Duplex): void {
   const write = socket.write.bind(socket) as (...args: unknown[]) => boolean; // all overloads alike
   let corked = false;
   const uncork = (): void => {
