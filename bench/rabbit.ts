@@ -1,11 +1,11 @@
-// npm run bench -- rabbit [--rounds N] [--only NAME]: the RabbitMQ driver against the least raw amqplib code, two processes each and one broker.
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
+// npm run bench -- rabbit [--rounds N] [--only NAME] [--bare]: the RabbitMQ driver against the least raw amqplib code, two
+// processes each and one broker. --bare: the least code with confirms, two connections and one write a turn in place of ours.
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { keep, median, startBroker, table } from './lib/measure.js';
 import { PythonPair } from './lib/python-pair.js';
-import type { PeerAnswer, RoundRequest } from './lib/rabbit-peer.js';
+import { ask, endPair, type Pair, startPair } from './lib/rabbit-pair.js';
+import type { RoundRequest } from './lib/rabbit-peer.js';
 
 const scenarios = new Map<string, RoundRequest>([
   ['32 calls at a time', { kind: 'call', times: 12_000, concurrency: 32, bytes: 0 }],
@@ -16,37 +16,16 @@ const scenarios = new Map<string, RoundRequest>([
 ]);
 
 const { values } = parseArgs({
-  options: { rounds: { type: 'string', default: '5' }, only: { type: 'string' } },
+  options: {
+    rounds: { type: 'string', default: '5' },
+    only: { type: 'string' },
+    bare: { type: 'boolean', default: false },
+  },
 });
 const rounds = Number(values.rounds);
 
 console.error('starting a broker');
 const broker = await startBroker();
-
-/** Both sides of one contender. */
-interface Pair {
-  readonly name: string;
-  readonly server: ChildProcess;
-  readonly client: ChildProcess;
-}
-
-async function peer(role: string, name: string, url: string): Promise<ChildProcess> {
-  const child = fork(new URL('lib/rabbit-peer.js', import.meta.url), [role, name, url]);
-  await once(child, 'message');
-  return child;
-}
-
-async function pair(name: string): Promise<Pair> {
-  const url = await broker.vhost();
-  const server = await peer('server', name, url);
-  return { name, server, client: await peer('client', name, url) };
-}
-
-async function ask(child: ChildProcess, request: object): Promise<PeerAnswer> {
-  child.send(request);
-  const [answer] = (await once(child, 'message')) as [PeerAnswer]; // what rabbit-peer.ts sends
-  return answer;
-}
 
 /** Seconds of CPU of the broker until now (Linux; its clock has 100 ticks a second). */
 function brokerCpu(): number {
@@ -68,7 +47,9 @@ async function round(
   return { perSecond, cpuMs: ((after - before) / request.times) * 1000 };
 }
 
-const pairs = [await pair('floor'), await pair('ours')];
+const pairs: Pair[] = [];
+const own = values.bare ? 'bare' : 'ours';
+for (const name of ['floor', own]) pairs.push(await startPair(name, await broker.vhost()));
 const rows = [];
 for (const [scenario, request] of scenarios) {
   if (values.only !== undefined && !scenario.includes(values.only)) continue;
@@ -98,7 +79,7 @@ for (const [scenario, request] of scenarios) {
 }
 console.log(
   table([
-    ['', 'floor/s', 'ours/s', 'ratio', 'least', 'most', 'CPU ratio'],
+    ['', 'floor/s', `${own}/s`, 'ratio', 'least', 'most', 'CPU ratio'],
     ...rows.map((row) => [
       row.scenario,
       Math.round(row.floor).toLocaleString('en'),
@@ -127,14 +108,12 @@ async function againstPython(): Promise<{ python: number; ours: number; ratio: n
     ratio: median(figures.map((each) => each.ours / each.python)),
   };
 }
-const python = await againstPython();
-console.log(
-  `\n32 calls at a time, oslo.messaging in Python: ${String(Math.round(python.python))}/s; ours: ${String(Math.round(python.ours))}/s, ${python.ratio.toFixed(1)} times that`,
-);
-for (const child of pairs.flatMap(({ client, server }) => [client, server])) {
-  const ended = once(child, 'exit');
-  child.disconnect();
-  await ended;
+const python = values.only === undefined && !values.bare ? await againstPython() : undefined;
+if (python) {
+  console.log(
+    `\n32 calls at a time, oslo.messaging in Python: ${String(Math.round(python.python))}/s; ours: ${String(Math.round(python.ours))}/s, ${python.ratio.toFixed(1)} times that`,
+  );
 }
+for (const each of pairs) await endPair(each);
 await broker.dispose();
-keep('rabbit', { rounds, rows, python });
+keep(values.bare ? 'rabbit-bare' : 'rabbit', { rounds, rows, python });

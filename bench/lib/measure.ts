@@ -59,13 +59,25 @@ export function keep(name: string, result: object): void {
 export interface Broker {
   readonly whereabouts: { readonly pid: number | undefined };
   vhost(): Promise<string>;
+  ctl(...args: readonly string[]): Promise<string>;
   dispose(): Promise<void>;
 }
 
 export async function startBroker(): Promise<Broker> {
-  const rigs = new URL('../../test/support/rigs/rabbitmq.js', import.meta.url).href; // compiled beside us
-  const { RabbitNode } = (await import(rigs)) as { RabbitNode: { start(options: object): Promise<Broker> } }; // its interface
+  const { RabbitNode } = (await rig('rabbitmq')) as {
+    RabbitNode: { start(options: object): Promise<Broker> };
+  }; // its interface
   return RabbitNode.start({});
+}
+
+/** Installs Debian's packages that are missing, as the tests do. */
+export async function ensurePackages(names: readonly string[]): Promise<void> {
+  const debian = (await rig('debian')) as { ensurePackages(names: readonly string[]): Promise<void> }; // its interface
+  await debian.ensurePackages(names);
+}
+
+function rig(name: string): Promise<unknown> {
+  return import(new URL(`../../test/support/rigs/${name}.js`, import.meta.url).href); // compiled beside us
 }
 
 /** One contender of several, beside the first: its own median, and its ratios to the first, round by round. */

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface, type Interface } from 'node:readline';
+import { ensurePackages } from './measure.js';
 
 /** Debian's, which has oslo.messaging; another python3 may come first in PATH. */
 const PYTHON = '/usr/bin/python3';
@@ -29,6 +30,7 @@ export class PythonPair {
   }
 
   static async start(url: string): Promise<PythonPair> {
+    await ensurePackages(['python3-oslo.messaging']);
     const server = await start('server', url);
     return new PythonPair(server, await start('client', url));
   }

@@ -1,5 +1,5 @@
 // One side of one contender, in a process of its own: what the parent asks for, it does and answers.
-import { rate } from './measure.js';
+import { heapInUse, rate } from './measure.js';
 import { contenders } from './rabbit-contenders.js';
 
 /** A round that the parent asks for; `bytes` 0 means the usual small argument. */
@@ -10,10 +10,11 @@ export interface RoundRequest {
   readonly bytes: number;
 }
 
-/** Seconds of CPU of this process until now, and for a round how many a second. */
+/** Seconds of CPU of this process until now, for a round how many a second, and under `--expose-gc` its heap in use. */
 export interface PeerAnswer {
   readonly cpu: number;
   readonly perSecond: number;
+  readonly heapBytes?: number;
 }
 
 const [, , role, name = '', url = ''] = process.argv;
@@ -28,7 +29,8 @@ const SMALL = {
 
 function answer(perSecond: number): void {
   const { user, system } = process.cpuUsage();
-  const message: PeerAnswer = { cpu: (user + system) / 1e6, perSecond };
+  const heap = globalThis.gc ? { heapBytes: heapInUse() } : {};
+  const message: PeerAnswer = { cpu: (user + system) / 1e6, perSecond, ...heap };
   process.send?.(message);
 }
 
@@ -40,9 +42,13 @@ if (role === 'server') {
   process.on('disconnect', () => void end().then(() => process.exit()));
 } else {
   const caller = await contender.caller(url);
-  const round = ({ kind, times, concurrency, bytes }: RoundRequest): Promise<number> => {
+  const round = async ({ kind, times, concurrency, bytes }: RoundRequest): Promise<number> => {
     const argument = bytes === 0 ? SMALL : 'x'.repeat(bytes);
-    return rate(() => caller[kind](argument), times, concurrency);
+    const perSecond = await rate(() => caller[kind](argument), times, concurrency);
+    if (kind === 'call' || times === 0) return perSecond;
+    const startedAt = performance.now();
+    await caller.call(argument); // served after all casts: what is still queued counts, and burdens nobody else's round
+    return (times / ((times / perSecond) * 1000 + performance.now() - startedAt)) * 1000;
   };
   process.on('message', (request: RoundRequest) => {
     void round(request).then(answer);

@@ -75,6 +75,22 @@ describe('consuming, with a broker that does what a script says', function () {
     await eventually('the subscription', WAIT_MS, bed.isSubscribed);
   });
 
+  it('after a pause is not subscribed before the broker has confirmed that again (AMQP-08)', async () => {
+    const { listener } = await bed.listen(bed.own, bed.where);
+    await listener.pause();
+    const last = deferred<AmqpEvent>();
+    bed.peer.script('basic.consume', (event) => {
+      if (String(event.args['queue']).includes('fanout')) last.resolve(event);
+      else event.connection.answer(event);
+    });
+    const resuming = listener.resume();
+    const event = await last.promise;
+    expect(bed.isSubscribed()).to.equal(false);
+    event.connection.answer(event);
+    await resuming;
+    expect(bed.isSubscribed()).to.equal(true);
+  });
+
   it('is disconnected from the very moment of the loss, and what comes then waits or fails as documented (AMQP-47)', async () => {
     await bed.listen(bed.own, bed.where);
     const seen: unknown[] = [];
@@ -138,6 +154,8 @@ describe('consuming, with a broker that does what a script says', function () {
   });
 
   it('consumes and acknowledges while publishing is stuck, on two connections (AMQP-32)', async () => {
+    await bed.end();
+    bed = await PeerBed.start({ heartbeat: 2 });
     bed.peer.script('basic.publish', ({ connection }) => {
       connection.pauseReading();
     });
@@ -153,6 +171,10 @@ describe('consuming, with a broker that does what a script says', function () {
     );
     expect(heard.texts).to.have.length(20);
     await rejectionOf(stuck);
+    const beats = (): number =>
+      bed.peer.received('heartbeat').filter(({ connection }) => connection === bed.consumer.connection)
+        .length;
+    await eventually('heartbeats on the other', WAIT_MS, () => beats() > 2);
     publishing.resumeReading();
   });
 });

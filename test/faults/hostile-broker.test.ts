@@ -11,7 +11,7 @@ const CASES = 11 * 16 + 8 * 6;
 describe('a broker that does its worst', function () {
   this.timeout(30_000);
 
-  it('never ends the process: nonsense and closes at each phase are told, and followed by a new start (AMQP-05, AMQP-09)', async () => {
+  it('never ends the process: nonsense and closes at each phase are told, and followed by a new start (AMQP-05, AMQP-09, CORE-11)', async () => {
     const child = new TestProcess('--unhandled-rejections=strict', [SCRIPT]);
     const { code, signal } = await child.ended;
     expect([code, signal, child.stderr]).to.deep.equal([0, null, '']);

@@ -15,8 +15,8 @@ export class PeerBed extends Bed {
     this.peer = peer;
   }
 
-  static async start(): Promise<PeerBed> {
-    const bed = new PeerBed(await AmqpPeer.start());
+  static async start(settings: Parameters<typeof AmqpPeer.start>[0] = {}): Promise<PeerBed> {
+    const bed = new PeerBed(await AmqpPeer.start(settings));
     bed.onEnd(() => bed.peer.close());
     bed.#own = await bed.connected(bed.peer.url());
     return bed;

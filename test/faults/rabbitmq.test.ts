@@ -2,6 +2,7 @@ import { AuthenticationError, BackpressureError, ConfigurationError, ServerListe
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import { rejectionOf } from '../support/deferred.js';
+import { AmqpClient } from '../support/rigs/amqp-client.js';
 import { eventually } from '../support/rigs/deadline.js';
 import { failure, send, source, toTopic } from './bed.js';
 import { RabbitBed } from './rabbit-bed.js';
@@ -41,8 +42,7 @@ describe('refusals and limits, with RabbitMQ', function () {
     const taken = source();
     const others = Array.from({ length: 10 }, () => source());
     const first = await bed.connected(bed.url, { amqp_durable_queues: true });
-    for (const each of [taken, ...others.map((where) => ({ ...where, exchange: where.exchange }))])
-      await bed.listen(await Promise.resolve(each === taken ? first : first), each);
+    for (const each of [taken, ...others]) await bed.listen(first, each);
     await first.close();
     const before = await bed.objects();
     const transport = await bed.connected(bed.url, { amqp_durable_queues: false });
@@ -114,6 +114,46 @@ describe('refusals and limits, with RabbitMQ', function () {
     ];
     for (const error of outcomes) expect(error).to.be.instanceOf(AuthenticationError);
     expect(limited.status().connection).to.equal('connected');
+  });
+
+  it('runs a request that always fails once, and others meanwhile: none goes back to its queue (AMQP-28, AMQP-10)', async () => {
+    const where = source();
+    let runs = 0;
+    const bad = (): never => {
+      runs += 1;
+      throw new Error('always');
+    };
+    const serving = await bed.connected(bed.url);
+    await bed.serve(serving, where, { bad, ping: () => 'pong' }, { slots: 1, prefetch: 5 });
+    const client = bed.client(await bed.connected(bed.direct), where);
+    await client.cast({}, 'bad');
+    expect((await rejectionOf(client.call({}, 'bad'))).code).to.equal('ERR_REMOTE');
+    expect(await client.call({}, 'ping')).to.equal('pong');
+    bed.proxy.cut();
+    await eventually('the loss', WAIT_MS, () => serving.status().connection !== 'connected');
+    await eventually('the return', WAIT_MS, () => serving.status().listeners[0]?.subscribed === true);
+    expect(await client.call({}, 'ping')).to.equal('pong');
+    const queue = (await bed.node.view.queues(bed.vhost)).find(({ name }) => name === where.topic);
+    expect([runs, queue?.messages]).to.deep.equal([2, 0]);
+  });
+
+  it('drops a message whose properties cannot be read, and is not brought down by it again and again (AMQP-28, AMQP-30)', async () => {
+    const where = source();
+    const transport = await bed.connected(bed.url);
+    const server = await bed.serve(transport, where, { ping: () => 'pong' });
+    const states: string[] = [];
+    transport.events.on('connection', ({ state }) => void states.push(state));
+    const { port, user, password } = bed.node;
+    const other = await AmqpClient.open({ port, user, password, vhost: bed.vhost });
+    bed.onEnd(() => other.close());
+    await other.ask(1, 'channel.open');
+    const properties = { contentType: 'application/json', headers: { size: 7n } };
+    other.publish(1, { exchange: where.exchange, routingKey: where.topic }, '{}', properties);
+    await eventually('its end', WAIT_MS, () => server.counts.malformed === 1);
+    expect(await bed.client(transport, where).call({}, 'ping')).to.equal('pong');
+    const queues = await bed.node.view.queues(bed.vhost);
+    expect(queues.find(({ name }) => name === where.topic)?.messages).to.equal(0);
+    expect([states, server.counts.malformed]).to.deep.equal([[], 1]);
   });
 
   it('shows that the broker is blocked, and lets sends fail by their deadline and within the bound (AMQP-31)', async () => {

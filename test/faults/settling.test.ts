@@ -1,7 +1,10 @@
+import { SerializationError } from '@ebbgate/core';
 import { RpcServer } from '@ebbgate/rpc';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import { deferred, rejectionOf } from '../support/deferred.js';
+import { FRAME } from '../support/rigs/amqp-frames.js';
+import { contentHeaderBytes } from '../support/rigs/amqp-methods.js';
 import type { AmqpEvent } from '../support/rigs/amqp-peer.js';
 import { eventually } from '../support/rigs/deadline.js';
 import { PeerBed } from './peer-bed.js';
@@ -79,6 +82,45 @@ describe('settling and stopping, with a broker that does what a script says', fu
     expect(bed.log.ordinaryText()).not.to.contain('secret content');
     await server.stop();
     await server.wait();
+  });
+
+  it('refuses once a message whose properties cannot be read, and takes the next (AMQP-30, AMQP-28, AMQP-05)', async () => {
+    const heard = await bed.listen(bed.own, bed.where);
+    const states: string[] = [];
+    bed.own.events.on('connection', ({ state }) => void states.push(state));
+    const { connection, channel } = bed.consumer;
+    const properties = { contentType: 'application/json', headers: { size: 7n } };
+    connection.deliver(channel, bed.tag, 1, { properties, body: '{}' });
+    const half = contentHeaderBytes(2, { contentType: 'application/json', headers: { a: 1 } }).subarray(
+      0,
+      -3,
+    );
+    connection.send(channel, 'basic.deliver', { consumerTag: bed.tag, deliveryTag: 2 });
+    connection.sendFrame(FRAME.header, channel, half);
+    connection.sendFrame(FRAME.body, channel, Buffer.from('{}'));
+    bed.deliver(3);
+    await eventually('all', WAIT_MS, () => heard.deliveries.length === 3);
+    for (const { message } of heard.deliveries.slice(0, 2))
+      expect(() => message.body.encode()).to.throw(SerializationError);
+    expect(heard.deliveries[2]?.message.body.encode().byteLength).to.equal(2);
+    expect([states, bed.peer.connections.length]).to.deep.equal([[], 2]);
+  });
+
+  it('never acknowledges many before it has rejected or given back the one among them (AMQP-28, AMQP-29)', async () => {
+    const heard = await bed.listen(bed.own, bed.where, false);
+    const settle = async (first: number, how: 'reject' | 'release'): Promise<void> => {
+      for (let tag = first; tag < first + 3; tag += 1) bed.deliver(tag);
+      await eventually('three deliveries', WAIT_MS, () => heard.deliveries.length === 3);
+      const [one, ...others] = heard.deliveries.splice(0);
+      one?.[how]();
+      expect(await Promise.all(others.map(async (each) => each.accept()))).to.deep.equal([true, true]);
+      await eventually('the acknowledgement', WAIT_MS, () =>
+        bed.settled.includes(`basic.ack ${String(first + 2)}`),
+      );
+    };
+    await settle(1, 'reject');
+    await settle(4, 'release');
+    expect(bed.settled).to.deep.equal(['basic.reject 1', 'basic.ack 3', 'basic.reject 4', 'basic.ack 6']);
   });
 
   it('gives back what arrives between stop() and the confirmation, and runs what was fetched (AMQP-38, AMQP-39)', async () => {
@@ -176,6 +218,27 @@ describe('settling and stopping, with a broker that does what a script says', fu
     ]);
     const [deleted] = bed.peer.received('queue.delete');
     expect(String(deleted?.args['queue'])).to.match(new RegExp(`^${bed.where.topic}_fanout_`));
+  });
+
+  it('does not end before the broker has said that it has processed all of it (AMQP-40)', async () => {
+    const server = await bed.serve(bed.own, bed.where, { work: () => 'done' });
+    bed.deliver(1);
+    await bed.peer.next('basic.reject'); // it is no request
+    await server.stop();
+    const held = deferred<AmqpEvent>();
+    bed.peer.scriptOnce('channel.close', (event) => {
+      held.resolve(event);
+    });
+    let ended = false;
+    const ending = server.wait().then((report) => {
+      ended = true;
+      return report;
+    });
+    const event = await held.promise;
+    await bed.client(bed.own, bed.where).cast({}, 'something else meanwhile');
+    expect(ended).to.equal(false);
+    event.connection.answer(event);
+    expect((await ending).unconfirmed).to.deep.equal([]);
   });
 
   it('stops, waits and closes in bounded time with a broker that answers nothing, and says so (AMQP-41)', async () => {

@@ -5,7 +5,13 @@ import { afterEach, beforeEach, describe, it } from 'mocha';
 import { deferred } from '../support/deferred.js';
 import { eventually, within } from '../support/rigs/deadline.js';
 import { FaultProxy } from '../support/rigs/fault-proxy.js';
-import { RandomFaults, randomNumbers } from '../support/rigs/random-faults.js';
+import { resetSocket } from '../support/rigs/reset-socket.js';
+import {
+  type RandomFaultOptions,
+  RandomFaults,
+  randomNumbers,
+  seedFor,
+} from '../support/rigs/random-faults.js';
 
 const LIMIT_MS = 3_000;
 
@@ -33,6 +39,7 @@ describe('the TCP fault proxy', () => {
   let proxy: FaultProxy;
   const accepted: End[] = [];
   const opened: Socket[] = [];
+  const running: RandomFaults[] = [];
 
   beforeEach(async () => {
     server = createServer((socket) => accepted.push(new End(socket))).listen(0, '127.0.0.1');
@@ -41,6 +48,7 @@ describe('the TCP fault proxy', () => {
   });
 
   afterEach(async () => {
+    for (const faults of running.splice(0)) await faults.stop();
     await proxy.close();
     for (const socket of opened.splice(0)) socket.destroy();
     for (const end of accepted.splice(0)) end.socket.destroy();
@@ -51,6 +59,12 @@ describe('the TCP fault proxy', () => {
     const socket = connect(proxy.port, '127.0.0.1');
     opened.push(socket);
     return new End(socket);
+  }
+
+  function random(options: RandomFaultOptions): RandomFaults {
+    const faults = new RandomFaults(proxy, options);
+    running.push(faults);
+    return faults;
   }
 
   /** A connection through the proxy, with both ends and the link. */
@@ -99,6 +113,14 @@ describe('the TCP fault proxy', () => {
     expect(await within('the client', LIMIT_MS, client.closed.promise)).to.equal('rst');
   });
 
+  it('resets a connection that is ending by itself just then, and leaves nothing of it', async () => {
+    const { client, serverEnd } = await pair();
+    serverEnd.socket.end();
+    resetSocket(serverEnd.socket);
+    await within('the server', LIMIT_MS, serverEnd.closed.promise);
+    await within('the client', LIMIT_MS, client.closed.promise);
+  });
+
   it('holds one direction back while the other goes on, and loses nothing when healed', async () => {
     const { client, serverEnd } = await pair();
     proxy.blackHole('toServer');
@@ -124,6 +146,18 @@ describe('the TCP fault proxy', () => {
     await proxy.heal();
     await within('both', LIMIT_MS, Promise.all([client.closed.promise, serverEnd.closed.promise]));
     expect([client.received, serverEnd.received]).to.deep.equal(['bye', 'bye']);
+  });
+
+  it('holds a reset, too', async () => {
+    const { client, serverEnd } = await pair();
+    proxy.blackHole();
+    resetSocket(serverEnd.socket);
+    await within('the server', LIMIT_MS, serverEnd.closed.promise);
+    client.socket.write('lost');
+    await eventually('it is written', LIMIT_MS, () => client.socket.bytesWritten >= 4);
+    expect(client.socket.destroyed).to.equal(false);
+    await proxy.heal();
+    expect(await within('the client', LIMIT_MS, client.closed.promise)).to.equal('rst');
   });
 
   it('delays', async () => {
@@ -200,6 +234,38 @@ describe('the TCP fault proxy', () => {
   it('accepts and resets', async () => {
     await proxy.setDoorman('reset');
     expect(await within('the reset', LIMIT_MS, dial().closed.promise)).to.equal('rst');
+  });
+
+  it('swallows: lets nothing through any more in one direction, and then cuts', async () => {
+    const { client, serverEnd } = await pair();
+    const faults = random({ seed: 1, firstMs: 0, everyMs: 60_000, lastMs: 300, kinds: ['swallow'] });
+    await eventually('the fault', LIMIT_MS, () => faults.struck === 1);
+    client.socket.write('ask');
+    serverEnd.socket.write('answer');
+    expect(await within('the cut', LIMIT_MS, client.closed.promise)).to.equal('rst');
+    await within('the cut', LIMIT_MS, serverEnd.closed.promise);
+    expect([client.received, serverEnd.received]).to.deep.equal(['', 'ask']);
+  });
+
+  it('leaves the weather of all to a connection whose own weather ends', async () => {
+    const { client, serverEnd, link } = await pair();
+    proxy.blackHole('toServer');
+    link.setWeather('toClient', { blackHole: true });
+    client.socket.write('ask');
+    serverEnd.socket.write('answer');
+    proxy.calm(link);
+    await client.has(6);
+    expect(serverEnd.received).to.equal('');
+    await proxy.heal();
+    await serverEnd.has(3);
+  });
+
+  it('makes a seed for each word from one, and fewer faults as time goes on', async () => {
+    expect(seedFor(1, 'a')).to.equal(seedFor(1, 'a'));
+    expect(new Set([seedFor(1, 'a'), seedFor(1, 'b'), seedFor(2, 'a')]).size).to.equal(3);
+    const faults = random({ seed: 1, firstMs: 0, everyMs: 1, growth: 1000 });
+    await eventually('two faults', LIMIT_MS, () => faults.done.length === 2); // the third is due in minutes
+    expect(faults.struck).to.equal(0); // there was no connection
   });
 
   it('strikes at random, the same for a seed', async () => {

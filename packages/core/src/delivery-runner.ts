@@ -24,8 +24,9 @@ export interface RunnerParts<Request> {
  * and every way out gives the slot back.
  */
 export class DeliveryRunner<Request> {
-  readonly counts: Record<HandledAs, number> = {
+  readonly counts: Record<HandledAs | 'redelivered', number> = {
     run: 0,
+    redelivered: 0,
     expired: 0,
     duplicate: 0,
     malformed: 0,
@@ -178,6 +179,7 @@ export class DeliveryRunner<Request> {
     const id = this.#handler.idOf(request);
     if (id !== undefined) this.#window.add(id);
     this.#count(delivery, 'run');
+    if (delivery.redelivered) this.#redelivered(delivery);
     try {
       const work = this.#handler.run(request);
       if (work === undefined) this.#endSlot();
@@ -185,6 +187,13 @@ export class DeliveryRunner<Request> {
     } catch (error) {
       this.#failed(error);
     }
+  }
+
+  /** It may have run on a sibling whose link was cut before the broker had its acknowledgement (`decisions.md` 1). */
+  #redelivered({ message: { id: messageId } }: Delivery): void {
+    this.counts.redelivered += 1;
+    const { topic } = this.#source;
+    this.#transport.logger.info({ messageId, topic }, 'A message is run that was delivered before');
   }
 
   readonly #failed = (error: unknown): void => {

@@ -139,6 +139,11 @@ export type ConnectionState = 'idle' | 'connecting' | 'connected' | 'blocked' | 
 export interface DriverStatus {
   /** Of the connection that counts, when it has several. */
   readonly connection: ConnectionState;
+  /**
+   * Why it is not connected: what was lost or refused last, without secrets. May be left out: then what `connection` was
+   * told last counts. It is part of the error when something takes too long meanwhile.
+   */
+  readonly cause?: Error | undefined;
   /** One for each listener that is not closed. */
   readonly listeners: readonly ListenerStatus[];
 }

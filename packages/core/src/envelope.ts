@@ -20,7 +20,33 @@ const ORDINARY = /^[0-9.]{1,20}$/;
  * @returns The JSON text of the whole, which is the body of the AMQP message.
  */
 export function wrapEnvelope(messageJson: string): string {
-  return `{"${VERSION}":"2.0","${MESSAGE}":${JSON.stringify(messageJson)}}`;
+  return `{"${VERSION}":"2.0","${MESSAGE}":${quoted(messageJson)}}`;
+}
+
+/** From so many characters on it pays to look first. */
+const LONG = 8192;
+/** Less than one in so many characters needs an escape. */
+const SPARSE = 128;
+
+/**
+ * JSON text as a JSON string. It has no control characters and no lone surrogates, so quotes and backslashes
+ * are all that needs an escape; where they are few, in a message that is one large text, say, replacing them takes a tenth
+ * of the time that `JSON.stringify` takes to look at each character.
+ */
+function quoted(json: string): string {
+  const most = json.length / SPARSE;
+  if (json.length < LONG || hasMore(json, '\\', most) || hasMore(json, '"', most))
+    return JSON.stringify(json);
+  return `"${json.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+}
+
+function hasMore(text: string, character: string, most: number): boolean {
+  let count = 0;
+  for (let at = text.indexOf(character); at >= 0; at = text.indexOf(character, at + 1)) {
+    count += 1;
+    if (count > most) return true;
+  }
+  return false;
 }
 
 /**
@@ -49,9 +75,34 @@ export function readEnvelope(body: PlainValue): PlainValue {
  * @throws SerializationError (`ERR_SERIALIZATION`), also when the message is no object.
  */
 export function readEnvelopedObject(body: PlainValue): PlainObject {
-  const message = readEnvelope(body);
+  return object(readEnvelope(body));
+}
+
+function object(message: PlainValue): PlainObject {
   if (isObject(message)) return message;
   throw new SerializationError('Cannot read the message: it is no object');
+}
+
+/**
+ * As {@link readEnvelopedObject}, from the JSON text of a whole body. Of an ordinary envelope the message alone is read
+ * with care for its numbers and depth.
+ *
+ * @throws SerializationError (`ERR_SERIALIZATION`) for what is no JSON, too, or nested too deep.
+ */
+export function decodeEnvelopedObject(text: string): PlainObject {
+  const message = text.startsWith('{"oslo.') ? messageIn(text) : undefined;
+  if (message === undefined) return readEnvelopedObject(decodeJson(text));
+  return object(decodeJson(message));
+}
+
+/** The message in an envelope of version 2.0; undefined for all else. */
+function messageIn(text: string): string | undefined {
+  try {
+    const { [VERSION]: version, [MESSAGE]: message } = JSON.parse(text) as Record<string, unknown>; // it begins as an object
+    return version === '2.0' && typeof message === 'string' ? message : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function isObject(value: PlainValue): value is PlainObject {

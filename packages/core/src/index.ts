@@ -22,7 +22,7 @@ export type {
   ServerSource,
   TopicDestination,
 } from './driver.js';
-export { readEnvelope, readEnvelopedObject, wrapEnvelope } from './envelope.js';
+export { decodeEnvelopedObject, readEnvelope, readEnvelopedObject, wrapEnvelope } from './envelope.js';
 export {
   AuthenticationError,
   BackpressureError,

@@ -17,8 +17,8 @@ export interface WaitReport {
   readonly unconfirmed: readonly string[];
 }
 
-/** Counts since the server was made. */
-export type ServerCounts = Readonly<Record<HandledAs, number>>;
+/** Counts since the server was made; `redelivered`: how many of those that ran the broker had delivered before. */
+export type ServerCounts = Readonly<Record<HandledAs | 'redelivered', number>>;
 
 /**
  * Takes messages from a source and gives them to a handler, at most `slots` at a time, each accepted when its handler

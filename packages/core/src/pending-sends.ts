@@ -31,16 +31,15 @@ export class PendingSends {
     );
   }
 
-  /** Resolves or rejects as `sent` does; until then the message waits. */
-  async during(sent: Promise<void>, message: WireMessage): Promise<void> {
-    const { size } = message.body;
+  /** One more waits. */
+  enter(size: number): void {
     this.#count += 1;
     this.#bytes += size;
-    try {
-      await sent;
-    } finally {
-      this.#count -= 1;
-      this.#bytes -= size;
-    }
+  }
+
+  /** One waits no longer. */
+  leave(size: number): void {
+    this.#count -= 1;
+    this.#bytes -= size;
   }
 }

@@ -15,13 +15,8 @@ import type {
   ServerSource,
 } from './driver.js';
 import { driverEvents } from './driver-events.js';
-import { asDriverFailure } from './driver-failure.js';
-import {
-  MessageDeliveryError,
-  MessagingTimeoutError,
-  TransportClosedError,
-  type MessagingError,
-} from './errors.js';
+import { asDriverFailure, asTold } from './driver-failure.js';
+import { MessagingTimeoutError, TransportClosedError, type MessagingError } from './errors.js';
 import { TypedEvents } from './events.js';
 import type { DriverFeatures } from './features.js';
 import type { Logger } from './logger.js';
@@ -29,6 +24,7 @@ import type { WireMessage } from './message.js';
 import { PendingSends } from './pending-sends.js';
 import { redactedCause } from './redact.js';
 import { tellNotSent, tellSent } from './send-diagnostics.js';
+import { closeLate, LastCause } from './too-late.js';
 import type { TransportEvents } from './transport-events.js';
 import type { TransportOptions } from './transport-options.js';
 import type { TransportUrl } from './transport-url.js';
@@ -57,6 +53,7 @@ export class Transport {
   readonly events: TypedEvents<TransportEvents>;
   readonly #driver: Driver;
   readonly #pending: PendingSends;
+  readonly #lastCause = new LastCause();
   readonly #onClosing = new Set<(error: TransportClosedError) => void>();
   /** Aborted when `close()` begins: ends what waits for the driver. */
   readonly #whileOpen = new AbortController();
@@ -75,7 +72,7 @@ export class Transport {
       this.logger.error({ err: redactedCause(error), event }, 'A listener of the transport failed');
     });
     setMaxListeners(0, this.#whileOpen.signal); // as many as there are servers that start at the same time
-    this.#driver = factory.create(url, { logger: this.logger, events: driverEvents(this) });
+    this.#driver = factory.create(url, { logger: this.logger, events: driverEvents(this, this.#lastCause) });
   }
 
   /** Whether it can be used. */
@@ -98,14 +95,18 @@ export class Transport {
     return this.#pending.count;
   }
 
-  /** Whether the broker is there, and for every listener whether the broker has confirmed it (AMQP-08). */
+  /**
+   * Whether the broker is there, or why not, and for every listener whether the broker has confirmed it (AMQP-08).
+   */
   status(): DriverStatus {
-    return this.#driver.status();
+    const status = this.#driver.status();
+    return status.cause ? { ...status, cause: asTold(status.cause) } : status;
   }
 
   /**
    * Resolves when the broker can be used.
-   * @throws AuthenticationError, MessageDeliveryError, TransportClosedError
+   * @throws AuthenticationError; MessageDeliveryError (`ERR_DELIVERY`) when that takes longer than `sendTimeoutMs`, with the
+   * last reason in its text and as its cause; TransportClosedError.
    */
   connect(): Promise<void> {
     if (this.#state === 'open') return Promise.resolve();
@@ -220,15 +221,17 @@ export class Transport {
     const { sendTimeoutMs: timeoutMs } = this;
     const { signal } = this.#whileOpen;
     try {
-      return await within(
-        work,
-        { timeoutMs, signal },
-        () => new MessageDeliveryError(`${otherwise} within ${String(timeoutMs)} ms`),
+      return await within(work, { timeoutMs, signal }, () =>
+        this.#late(`${otherwise} within ${String(timeoutMs)} ms`),
       );
     } catch (error) {
       work.then(closeLate, () => undefined); // nobody else is left who could
       throw asDriverFailure(error, otherwise);
     }
+  }
+
+  #late(text: string): Error {
+    return this.#lastCause.late(text, this.#driver.status());
   }
 
   get #mustNotWait(): boolean {
@@ -246,7 +249,7 @@ export class Transport {
    */
   async reach(deadline: Deadline, retry: number | undefined): Promise<void> {
     const connecting = this.connect();
-    const late = (): Error => new MessageDeliveryError('Not connected to the broker before the deadline');
+    const late = (): Error => this.#late('Not connected to the broker before the deadline');
     const limited = retry === undefined ? undefined : this.#driver.reach?.(deadline, retry);
     const reached = limited ? Promise.all([limited, connecting]) : connecting;
     connecting.catch(() => undefined); // whoever waits for it longer is told
@@ -263,13 +266,20 @@ export class Transport {
     await this.#ask(async () => this.#driver.publish(destination, message, options));
   }
 
-  async #follow(sent: Promise<void>, destination: Destination, message: WireMessage): Promise<void> {
-    try {
-      await this.#pending.during(sent, message);
-    } catch (error) {
-      throw this.#sendFailed(error, destination, message);
-    }
-    tellSent(destination, message);
+  /** One promise for all that is due afterwards: this is done once a message. */
+  #follow(sent: Promise<void>, destination: Destination, message: WireMessage): Promise<void> {
+    const { size } = message.body;
+    this.#pending.enter(size);
+    return sent.then(
+      () => {
+        this.#pending.leave(size);
+        tellSent(destination, message);
+      },
+      (error: unknown) => {
+        this.#pending.leave(size);
+        throw this.#sendFailed(error, destination, message);
+      },
+    );
   }
 
   #sendFailed(cause: unknown, destination: Destination, message: WireMessage): MessagingError {
@@ -282,16 +292,5 @@ export class Transport {
   reportError(error: Error): void {
     if (this.events.has('error')) this.events.emit('error', error);
     else this.logger.error({ err: error, url: this.url }, error.message);
-  }
-}
-
-/** A listener or a reply queue that came when nobody waited for it any more. */
-async function closeLate(late: unknown): Promise<void> {
-  if (typeof late !== 'object' || late === null || !('close' in late)) return;
-  const { close } = late as { close: () => Promise<unknown> }; // both have this method
-  try {
-    await close.call(late);
-  } catch {
-    // Nobody is left who could do more.
   }
 }

@@ -75,10 +75,9 @@ export function publishProperties(
   if (lifeMs === undefined && compression === undefined) {
     return { body, properties: constant };
   }
-  const headers = {
-    ...(compression !== undefined && { [COMPRESSION_HEADER]: COMPRESSION_HEADERS[compression] }),
-    ...(deadline && { [DEADLINE_HEADER]: Math.floor(deadline.epochMs) }),
-  };
+  const headers: Record<string, string | number> = {};
+  if (compression !== undefined) headers[COMPRESSION_HEADER] = COMPRESSION_HEADERS[compression];
+  if (deadline) headers[DEADLINE_HEADER] = Math.floor(deadline.epochMs);
   return {
     body,
     properties: {

@@ -65,8 +65,8 @@ export interface RabbitOptions {
   readonly rabbit_stream_fanout?: boolean;
 
   /**
-   * Default 0: as many as the server can run at once (oslo.messaging: without limit). Messages fetched and not yet
-   * settled; never more than the server can run.
+   * Default 0: the server's own `prefetch` (oslo.messaging: without limit). Messages fetched from each queue and not yet
+   * settled; never more than that `prefetch`.
    */
   readonly rabbit_qos_prefetch_count?: number;
   /** Default 60. Seconds of the AMQP heartbeat; 0 turns the detection of dead peers off. */

@@ -12,7 +12,7 @@ const REFUSED: ReadonlyMap<string, string> = new Map([
   ['conn_pool_ttl', NO_POOL],
   [
     'heartbeat_rate',
-    'the pace is fixed: a heartbeat is due at half the negotiated interval, and two silent intervals are a lost connection; set heartbeat_timeout_threshold instead',
+    'the pace is fixed: a heartbeat is sent at each third of the negotiated interval, and two silent intervals are a lost connection; set heartbeat_timeout_threshold instead',
   ],
   ['heartbeat_in_pthread', 'Node has neither eventlet nor a second thread for heartbeats'],
   [

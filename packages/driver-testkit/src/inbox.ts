@@ -1,5 +1,7 @@
 import { AssertionError, equal } from 'node:assert/strict';
 import type { Delivery, Listener, ServerSource } from '@ebbgate/core';
+import type { Ledger } from './ledger.js';
+import { Repeats } from './repeats.js';
 import { textOf } from './test-message.js';
 
 /** `hold`: the test settles; `accept`: what arrives is accepted at once. */
@@ -15,18 +17,21 @@ export interface InboxHost {
 /** A listener and what it has received. */
 export class Inbox {
   readonly source: ServerSource;
-  /** All that arrived, in order of arrival. */
+  /** All that arrived, in order of arrival; on an unsteady link without what came again. */
   readonly received: Delivery[] = [];
   readonly #host: InboxHost;
   readonly #settling: Settling;
+  readonly #repeats: Repeats | undefined;
   #listener: Listener | undefined;
   #taken = 0;
   #onArrival: (() => void)[] = [];
 
-  constructor(host: InboxHost, source: ServerSource, settling: Settling) {
+  /** @param ledger - on an unsteady link: of the whole test */
+  constructor(host: InboxHost, source: ServerSource, settling: Settling, ledger: Ledger | undefined) {
     this.#host = host;
     this.source = source;
     this.#settling = settling;
+    this.#repeats = ledger && new Repeats(ledger, (work, what) => host.until(work, what));
   }
 
   get listener(): Listener {
@@ -43,15 +48,22 @@ export class Inbox {
     return this.received.map(({ message }) => textOf(message));
   }
 
-  readonly onDelivery = (delivery: Delivery): void => {
-    if (this.#host.isFence(textOf(delivery.message))) {
-      void delivery.accept();
+  readonly onDelivery = (arrived: Delivery): void => {
+    if (this.#host.isFence(textOf(arrived.message))) {
+      void arrived.accept();
       return;
     }
+    const delivery = this.#repeats ? this.#repeats.take(arrived) : arrived;
+    if (!delivery) return;
     this.received.push(delivery);
     if (this.#settling === 'accept') void delivery.accept();
     for (const tell of this.#onArrival.splice(0)) tell();
   };
+
+  /** What the test holds is going to come again: as new, with the deliveries of before bound to their channel. */
+  giveBack(): void {
+    this.#repeats?.giveBack();
+  }
 
   /** The next delivery that no test has taken yet. */
   async next(): Promise<Delivery> {

@@ -4,7 +4,6 @@ import {
   Deadline,
   type Destination,
   type DriverFeatures,
-  type DriverStatus,
   type MaybePromise,
   secretId,
   type ServerSource,
@@ -15,27 +14,17 @@ import {
 } from '@ebbgate/core';
 import { RpcClient, type RpcClientOptions, RpcServer, type RpcServerOptions } from '@ebbgate/rpc';
 import type { BrokerFaults } from './faults.js';
-import { Gate } from './gate.js';
 import { Inbox, type InboxHost, type Settling } from './inbox.js';
-import { textMessage, toServer } from './test-message.js';
-
-/** What a lab is made from. */
-export interface LabParts {
-  readonly features: DriverFeatures;
-  readonly faults: BrokerFaults | undefined;
-  /** Longest time for all waits of one test together, and again for its end. */
-  readonly waitMs: number;
-  createTransport(options: TransportOptions): MaybePromise<Transport>;
-}
-
-/** How a test sends. */
-export interface SendParts {
-  readonly mandatory?: boolean;
-  readonly retry?: number;
-  readonly timeoutMs?: number;
-}
+import type { LabParts, SendParts } from './lab-parts.js';
+import { later } from './later.js';
+import { Ledger } from './ledger.js';
+import { Link } from './link.js';
+import { Patience, PatientClient, type TestClient } from './patience.js';
+import { textMessage, textOf, toServer } from './test-message.js';
 
 const FENCE = 'fence ';
+/** So long a test waits in the end for copies that it should not get. */
+const COPIES_MS = 200;
 
 /** What one test works with: names that nobody else has, transports that are closed at its end, and one deadline. */
 export class Lab implements InboxHost {
@@ -47,13 +36,21 @@ export class Lab implements InboxHost {
   readonly #transports: Transport[] = [];
   readonly #undo: (() => MaybePromise<unknown>)[] = [];
   readonly #fences = new Map<string, () => void>();
+  readonly #link: Link;
+  readonly #patience: Patience;
+  readonly #ledger: Ledger | undefined;
+  readonly #sources: { readonly transport: Transport; readonly source: ServerSource }[] = [];
   #names = 0;
+  #ended = false;
 
   constructor(parts: LabParts) {
     this.#parts = parts;
     this.features = parts.features;
     this.waitMs = parts.waitMs;
     this.#deadline = Deadline.after(parts.waitMs);
+    this.#link = new Link(this, parts.faults, parts.unsteady);
+    this.#patience = new Patience(this.#deadline);
+    this.#ledger = parts.unsteady ? new Ledger(parts.features.redelivered) : undefined;
   }
 
   /** A name that holds `stem` and that nobody else has. */
@@ -98,7 +95,10 @@ export class Lab implements InboxHost {
   /** A transport that nobody has used yet. */
   async unconnected(options: TransportOptions = {}): Promise<Transport> {
     const transport = await this.#parts.createTransport({ sendTimeoutMs: this.waitMs, ...options });
+    this.#link.watch(transport);
     this.#transports.push(transport);
+    if (this.#ended) await transport.close();
+    this.#checkGoesOn();
     return transport;
   }
 
@@ -118,8 +118,9 @@ export class Lab implements InboxHost {
     source: ServerSource,
     { credit = 100, settling = 'hold' }: { credit?: number; settling?: Settling } = {},
   ): Promise<Inbox> {
-    const inbox = new Inbox(this, source, settling);
+    const inbox = new Inbox(this, source, settling, this.#ledger);
     inbox.listener = await this.until(transport.listen(source, { credit }, inbox.onDelivery), 'listen()');
+    this.#sources.push({ transport, source });
     return inbox;
   }
 
@@ -143,7 +144,10 @@ export class Lab implements InboxHost {
       mandatory: parts.mandatory ?? destination.kind !== 'fanout',
       retry: parts.retry,
     };
-    await this.until((async () => transport.publish(destination, message, options))(), 'publish()');
+    const publish = (): Promise<void> =>
+      this.until((async () => transport.publish(destination, message, options))(), 'publish()');
+    const attempt = this.#ledger?.recorded(textOf(message), destination, publish) ?? publish;
+    await (this.#ledger && parts.patient !== false ? this.#patience.persist(attempt) : attempt());
   }
 
   async sendAll(transport: Transport, destination: Destination, texts: readonly string[]): Promise<void> {
@@ -173,16 +177,32 @@ export class Lab implements InboxHost {
 
   /** The inboxes together receive these texts, each once, and nothing else. */
   async expectOnce(transport: Transport, inboxes: readonly Inbox[], texts: readonly string[]): Promise<void> {
-    const count = (): number => inboxes.reduce((sum, { received }) => sum + received.length, 0);
-    while (count() < texts.length) {
-      await Promise.race(
-        inboxes.map((inbox) =>
-          inbox.arrival(`${String(texts.length)} deliveries (${String(count())} have arrived)`),
-        ),
-      );
+    const seen = (): string[] => {
+      const all = inboxes.flatMap((inbox) => inbox.texts);
+      return this.#ledger ? [...new Set(all)] : all; // which counts what is too much by itself
+    };
+    for (let count = seen().length; count < texts.length; count = seen().length) {
+      const what = `${String(texts.length)} deliveries (${String(count)} have arrived)`;
+      await Promise.race(inboxes.map((inbox) => inbox.arrival(what)));
     }
     for (const { source } of inboxes) await this.fence(transport, source);
-    deepEqual(inboxes.flatMap((inbox) => inbox.texts).sort(), [...texts].sort());
+    deepEqual(seen().sort(), [...texts].sort());
+    this.#ledger?.check();
+  }
+
+  /** On an unsteady link, once a connection was lost: what was on its way then may have been brought, and come again. */
+  get mayComeAgain(): boolean {
+    return this.#ledger !== undefined && this.#link.wasLost;
+  }
+
+  /** Requests of unknown outcome that were sent again: so many may run twice. */
+  get doubts(): number {
+    return this.#patience.doubts;
+  }
+
+  /** More than one copy of it may be at the broker, for the same reason. */
+  mayBeTwice(text: string): boolean {
+    return this.#ledger?.mayBeTwice(text) ?? false;
   }
 
   async serve(
@@ -197,81 +217,80 @@ export class Lab implements InboxHost {
     return server;
   }
 
-  /** A client whose calls are bounded by the time of the test. */
-  client(transport: Transport, { exchange, topic }: ServerSource, options: RpcClientOptions = {}): RpcClient {
-    return new RpcClient(transport, { exchange, topic }, { timeoutMs: this.waitMs, ...options });
+  /** A client whose calls are bounded by the time of the test; on an unsteady link it sends again. */
+  client(transport: Transport, source: ServerSource, options: RpcClientOptions = {}): TestClient {
+    const client = this.impatientClient(transport, source, options);
+    return this.#ledger ? new PatientClient(client, this.#patience) : client;
   }
 
-  /** Resolves when the transport says so of itself. Looked at whenever it tells a change. */
-  async statusOf(
+  /** A client that fails as it must, on an unsteady link too. */
+  impatientClient(
     transport: Transport,
-    wanted: (status: DriverStatus) => boolean,
-    what: string,
-  ): Promise<void> {
-    const reached = new Gate();
-    const look = (): void => {
-      if (wanted(transport.status())) reached.open();
-    };
-    const deaf = [transport.events.on('connection', look), transport.events.on('listener', look)];
-    look();
-    try {
-      await this.until(reached.opened, `status: ${what}`);
-    } finally {
-      for (const end of deaf) end();
-    }
+    { exchange, topic }: ServerSource,
+    options: RpcClientOptions = {},
+  ): RpcClient {
+    return new RpcClient(transport, { exchange, topic }, { timeoutMs: this.waitMs, ...options });
   }
 
   /** Every listener of the transport is confirmed by the broker. */
   subscribed(transport: Transport): Promise<void> {
-    return this.statusOf(
-      transport,
-      ({ connection, listeners }) =>
-        connection === 'connected' && listeners.every(({ subscribed }) => subscribed),
-      'all listeners subscribed',
-    );
+    return this.#link.subscribed(transport);
   }
 
   /** Cuts all connections; resolves when these transports have noticed. */
-  async cut(...transports: readonly Transport[]): Promise<void> {
-    const { faults } = this;
-    this.onEnd(() => faults.restore());
-    await faults.cut();
-    for (const each of transports)
-      await this.statusOf(each, ({ connection }) => connection !== 'connected', 'disconnected');
+  cut(...transports: readonly Transport[]): Promise<void> {
+    return this.#link.cut(transports);
   }
 
   /** Lets connections come up; resolves when these transports have theirs. */
-  async restore(...transports: readonly Transport[]): Promise<void> {
-    await this.faults.restore();
-    for (const each of transports)
-      await this.statusOf(each, ({ connection }) => connection === 'connected', 'connected');
+  restore(...transports: readonly Transport[]): Promise<void> {
+    return this.#link.restore(transports);
   }
 
-  async stall(): Promise<void> {
-    this.onEnd(() => this.faults.resume?.());
-    await this.faults.stall?.();
+  stall(): Promise<void> {
+    return this.#link.stall();
   }
 
-  async resume(): Promise<void> {
-    await this.faults.resume?.();
+  resume(): Promise<void> {
+    return this.#link.resume();
   }
 
   get faults(): BrokerFaults {
-    if (this.#parts.faults) return this.#parts.faults;
-    throw new AssertionError({ message: 'unreachable: tests that need faults are skipped without' });
+    this.#checkGoesOn();
+    return this.#link.faults;
+  }
+
+  /** Resolves when one of its transports has told that its connection is lost. */
+  get linkLost(): Promise<void> {
+    return this.#link.lost;
   }
 
   /** Runs at the end of the test, the last one first. */
   onEnd(undo: () => MaybePromise<unknown>): void {
+    this.#checkGoesOn();
     this.#undo.push(undo);
+  }
+
+  /** The test has passed. Where a send had failed, more copies than there may be would be on their way now. */
+  async passed(): Promise<void> {
+    if (!this.#ledger?.hasFailed) return;
+    const fences = this.#sources.map(({ transport, source }) => later(this.fence(transport, source)));
+    await Promise.race([Promise.allSettled(fences), clock(COPIES_MS)]); // not every inbox has room left, or listens
   }
 
   /** Undoes all that the test has done. */
   async end(): Promise<void> {
+    this.#ended = true;
     const limit = { timeoutMs: this.waitMs };
     const late = (): Error =>
       new AssertionError({ message: `The end of the test took more than ${String(this.waitMs)} ms` });
     for (const undo of this.#undo.reverse()) await within((async () => undo())(), limit, late);
     await within(Promise.all(this.#transports.map((each) => each.close())), limit, late);
+    this.#ledger?.check();
+  }
+
+  /** A test that was given up must do nothing any more that nobody would undo. */
+  #checkGoesOn(): void {
+    if (this.#ended) throw new AssertionError({ message: 'the test was given up meanwhile' });
   }
 }

@@ -41,6 +41,13 @@ export interface DriverSuiteBase {
    * Default 1. By custom `Number(process.env.STRESS ?? 1)`.
    */
   readonly stress?: number;
+  /**
+   * The links to the broker fail at random while the tests run, by the author's doing. The suite then does what users do:
+   * it sends again what the broker did not take (`ERR_DELIVERY`), and takes a message that comes again for the same one,
+   * if the contract lets it come again. Nothing else is let pass. Default false. The runner's limit must then be more than
+   * six times `waitMs`.
+   */
+  readonly unsteady?: boolean;
 }
 
 /** Where transports come from: a URL and a driver, or a function for what needs more. */
@@ -75,6 +82,7 @@ export interface Suite {
   readonly features: DriverFeatures;
   readonly waitMs: number;
   readonly stress: number;
+  readonly unsteady: boolean;
   readonly faults: BrokerFaults | undefined;
   readonly noFaultsBecause: string;
   readonly createTransport: (options: TransportOptions) => MaybePromise<Transport>;
@@ -106,6 +114,7 @@ export function completeOptions(options: DriverSuiteOptions): Suite {
     features: checkFeatures(options.features ?? featuresOf(make)),
     waitMs: number('waitMs', options.waitMs ?? 4000, 100),
     stress: number('stress', options.stress ?? 1, 1),
+    unsteady: flag('unsteady', options.unsteady ?? false),
     createTransport: make,
     ...checkFaults(options),
   });
@@ -154,6 +163,11 @@ function checkFaults(options: DriverSuiteOptions): Pick<Suite, 'faults' | 'noFau
     throw new ConfigurationError('faults must have both stall and resume, or neither');
   }
   return { faults, noFaultsBecause: '' };
+}
+
+function flag(name: string, value: unknown): boolean {
+  if (typeof value === 'boolean') return value;
+  throw new ConfigurationError(`${name} must be true or false, not ${String(value)}`);
 }
 
 function number(name: string, value: number, min: number): number {

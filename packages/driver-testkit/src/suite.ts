@@ -13,6 +13,7 @@ import { serverLifecycle } from './groups/server-lifecycle.js';
 import { settling } from './groups/settling.js';
 import { Lab } from './lab.js';
 import { completeOptions, type DriverSuiteOptions, type Suite } from './suite-options.js';
+import { LINK_MUST_HOLD, whileLinkHolds } from './while-link-holds.js';
 
 const GROUPS: readonly Group[] = [
   addressing,
@@ -57,7 +58,10 @@ export function driverSuite(options: DriverSuiteOptions): void {
 function register(suite: Suite, one: Case): void {
   const run = (): Promise<void> => runStressed(suite, one);
   const lacking = one.needs.map((need) => lackOf(suite, need)).find((lack) => lack !== undefined);
-  if (lacking === undefined) suite.it(one.title, run);
+  const reason = suite.unsteady ? LINK_MUST_HOLD.get(one.title) : undefined;
+  const title =
+    reason === undefined ? one.title : `${one.title} [while the link holds, as after a loss ${reason}]`;
+  if (lacking === undefined) suite.it(title, run);
   else suite.it.skip(`${one.title} [skipped: ${lacking}]`, run);
 }
 
@@ -96,9 +100,11 @@ function isFault(need: Need): boolean {
 
 /** Runs one test to its end, and undoes what it did. Of all failures the first one is told. */
 async function runOnce(suite: Suite, one: Case): Promise<void> {
+  if (suite.unsteady && LINK_MUST_HOLD.has(one.title)) return whileLinkHolds(suite, one);
   const lab = new Lab(suite);
   try {
     await one.run(lab);
+    await lab.passed();
   } catch (error) {
     await lab.end().catch(() => undefined);
     throw error;

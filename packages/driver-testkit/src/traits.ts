@@ -3,7 +3,7 @@ import { type Delivery, MessagingError, type Transport } from '@ebbgate/core';
 import { type Case, type Need, testWith } from './case.js';
 import type { Inbox } from './inbox.js';
 import type { Lab } from './lab.js';
-import { toTopic } from './test-message.js';
+import { textOf, toTopic } from './test-message.js';
 
 /** Settles to the error of `work`, which must be one of the family and have that code. */
 export async function failsWith(
@@ -77,6 +77,7 @@ export function boundToItsChannel({ when, ids, needs, lose }: ChannelLoss): Case
       const inbox = await lab.listen(receiver, source, { credit: 10 });
       await lab.send(sender, toTopic(source), 'one');
       const delivery = await inbox.next();
+      inbox.giveBack();
       const heir = await lose(lab, { sender, receiver, inbox });
       const outcome = await settle(delivery, verb);
       if (verb === 'accept') assert.equal(outcome, false, 'accept() of a delivery whose channel is gone');
@@ -95,13 +96,14 @@ export function comesAgain({ when, ids, needs, lose }: ChannelLoss): Case {
     const inbox = await lab.listen(receiver, source);
     await lab.sendAll(sender, toTopic(source), ['one', 'two', 'three']);
     await inbox.take(3);
+    inbox.giveBack();
     const heir = await lose(lab, { sender, receiver, inbox });
     const again = await heir.take(3);
     const accepted = await Promise.all(again.map(async (delivery) => delivery.accept()));
     assert.deepEqual(accepted, [true, true, true]);
     if (lab.features.redelivered)
       assert.ok(
-        again.every(({ redelivered }) => redelivered),
+        again.every(({ redelivered, message }) => redelivered || lab.mayBeTwice(textOf(message))),
         'not marked as redelivered',
       );
   });

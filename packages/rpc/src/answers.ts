@@ -44,16 +44,15 @@ export class Answers {
   result(incoming: Incoming, result: unknown): MaybePromise<void> {
     const { msgId, replyTo } = incoming.request;
     if (msgId === undefined || replyTo === undefined) return; // casts are never answered (RPC-09)
-    let sent: MaybePromise<void>;
+    const failure = (error: unknown): MaybePromise<void> => this.failure(incoming, error);
     try {
       const { values } = incoming.seen.context;
       const entity = this.#serializer ? this.#serializer.serializeEntity(values, result) : result;
       const plain = toPlain(entity, undefined, 'result');
-      sent = this.replies.send(replyTo, { msgId, result: plain, failure: null, ending: true });
+      return this.replies.send(replyTo, { msgId, result: plain, failure: null, ending: true }, failure);
     } catch (error) {
-      return this.failure(incoming, error);
+      return failure(error);
     }
-    return sent?.catch((error: unknown) => this.failure(incoming, error));
   }
 
   failure(incoming: Incoming, thrown: unknown): MaybePromise<void> {
@@ -67,11 +66,7 @@ export class Answers {
       const fields = { method: seen.method, topic: seen.topic, msgId, err: loggable(cause) };
       this.#transport.logger.warn(fields, 'A reply could not be sent');
     };
-    try {
-      return this.replies.send(replyTo, { msgId, result: null, failure, ending: true })?.catch(unanswered);
-    } catch (cause) {
-      unanswered(cause);
-    }
+    return this.replies.send(replyTo, { msgId, result: null, failure, ending: true }, unanswered);
   }
 
   /** A proxy can refuse to be told apart from others; its caller is to be told all the same. */

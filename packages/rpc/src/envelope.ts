@@ -3,13 +3,12 @@ import {
   copyPlain,
   type ContextValues,
   type Deadline,
-  decodeJson,
   encodePlain,
   estimateSize,
   type MessageBody,
   type PlainObject,
   type PlainValue,
-  readEnvelopedObject,
+  decodeEnvelopedObject,
   SerializationError,
   uniqueId,
   type WireMessage,
@@ -191,9 +190,14 @@ function isRequest(local: unknown): local is RpcRequest {
 }
 
 function readInner(bytes: Uint8Array): PlainObject {
-  if (!isUtf8(bytes)) throw new SerializationError('Cannot read the message: it is not UTF-8');
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
-  return readEnvelopedObject(decodeJson(text));
+  const buffer = Buffer.isBuffer(bytes)
+    ? bytes
+    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const text = buffer.toString('utf8');
+  // What is not UTF-8 leaves this character behind; the converse is looked at where it is there.
+  if (text.includes('\ufffd') && !isUtf8(bytes))
+    throw new SerializationError('Cannot read the message: it is not UTF-8');
+  return decodeEnvelopedObject(text);
 }
 
 function own(inner: PlainObject, key: string): PlainValue | undefined {

@@ -75,15 +75,31 @@ function around<Message>(
   interceptor: Interceptor<Message>,
   inner: (message: Message) => Promise<unknown>,
 ): (message: Message) => Promise<unknown> {
-  return async (message) => {
+  // No async functions here: each is a promise for every request, and most requests are short.
+  return (message) => {
     let called = false;
-    return interceptor(message, async (handedOn) => {
+    const next = (handedOn: Message): Promise<unknown> => {
       if (called) {
         const name = interceptor.name === '' ? 'An interceptor' : `The interceptor ${interceptor.name}`;
-        throw new MessagingError(`${name} called next() twice`, { outcome: 'unknown' });
+        const twice = new MessagingError(`${name} called next() twice`, { outcome: 'unknown' });
+        return Promise.reject(twice);
       }
       called = true;
       return inner(handedOn);
-    });
+    };
+    return settling(() => interceptor(message, next));
   };
+}
+
+/** A promise of what `work` gives; what it throws is a rejection. The promise that it gives, when it gives one. */
+export function settling(work: () => unknown): Promise<unknown> {
+  try {
+    return Promise.resolve(work());
+  } catch (error) {
+    return rejected(error);
+  }
+}
+
+async function rejected(error: unknown): Promise<never> {
+  throw error;
 }

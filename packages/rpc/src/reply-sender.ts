@@ -63,22 +63,28 @@ export class ReplySender {
   }
 
   /**
-   * Settles when the broker has the reply, or when the reply was set aside to be sent again. Throws or rejects with what
-   * makes the reply unsendable.
+   * Settles when the broker has the reply, or when the reply was set aside to be sent again.
+   *
+   * @param otherwise - what to do about a reply that cannot be sent at all, and why
    */
-  send(address: string, reply: RpcReply): MaybePromise<void> {
+  send(
+    address: string,
+    reply: RpcReply,
+    otherwise: (error: unknown) => MaybePromise<void>,
+  ): MaybePromise<void> {
     if (this.#isGone(address)) {
       this.#drop(address, reply.msgId, 'its queue is known to be missing');
       return;
     }
     const message = replyMessage(reply);
+    const notSent = (error: unknown): MaybePromise<void> => {
+      if (!(error instanceof MessageUndeliverableError)) return otherwise(error);
+      this.#setAside(address, message, reply.msgId);
+    };
     try {
-      const sent = this.#publish(address, message);
-      return sent?.catch((error: unknown) => {
-        this.#setAside(address, message, reply.msgId, error);
-      });
+      return this.#publish(address, message)?.catch(notSent);
     } catch (error) {
-      this.#setAside(address, message, reply.msgId, error);
+      return notSent(error);
     }
   }
 
@@ -116,8 +122,7 @@ export class ReplySender {
     return destination;
   }
 
-  #setAside(address: string, message: WireMessage, msgId: string, error: unknown): void {
-    if (!(error instanceof MessageUndeliverableError)) throw error;
+  #setAside(address: string, message: WireMessage, msgId: string): void {
     const { size } = message.body;
     if (this.#retries.size >= MOST_RETRIES || this.#retryBytes + size > MOST_RETRY_BYTES) {
       this.#drop(address, msgId, 'its queue is missing, and too many replies wait for theirs');

@@ -58,7 +58,7 @@ export async function observeCall<T>(
       requestId: call.context.requestId,
       durationMs: performance.now() - startedAt,
       outcome,
-      code: error instanceof MessagingError ? error.code : undefined,
+      code: codeOf(error),
       error,
     };
     to.publish(diagnostic);
@@ -70,5 +70,14 @@ export async function observeCall<T>(
   } catch (error) {
     tell('error', error);
     throw error;
+  }
+}
+
+/** What is thrown may be anything, and refuse to be looked at. */
+function codeOf(error: unknown): string | undefined {
+  try {
+    return error instanceof MessagingError ? error.code : undefined;
+  } catch {
+    return undefined;
   }
 }

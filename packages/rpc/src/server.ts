@@ -21,7 +21,7 @@ import { Answers, type Incoming } from './answers.js';
 import { CallMonitor } from './call-monitor.js';
 import { RpcDispatcher } from './dispatcher.js';
 import { readRequest, type RpcRequest } from './envelope.js';
-import { compose, type ServerRequest } from './interceptors.js';
+import { compose, type ServerRequest, settling } from './interceptors.js';
 import { observeCall, rpcDiagnostics } from './rpc-diagnostics.js';
 import { checkServerOptions, type RpcServerOptions } from './server-options.js';
 
@@ -71,7 +71,8 @@ export class RpcServer {
     const bare = new RpcDispatcher(endpoints, accessPolicy);
     this.#dispatcher =
       ping && !bare.has(PING) ? new RpcDispatcher([...endpoints, pingEndpoint], accessPolicy) : bare;
-    if (interceptors?.length) this.#chain = compose(interceptors, async (request) => this.#invoke(request));
+    if (interceptors?.length)
+      this.#chain = compose(interceptors, (request) => settling(() => this.#invoke(request)));
     const handler = {
       read: (message: WireMessage) => this.#read(message),
       idOf: ({ request }: Incoming) => request.uniqueId,

@@ -1,6 +1,7 @@
 import { checkLogger, type Logger, type MaybePromise, refuseUnknown, silentLogger } from '@ebbgate/core';
 import { describeError } from './describe-error.js';
 import { exitCodeOf, exitCodes } from './exit-codes.js';
+import { isProgram } from './program-end.js';
 import type { Service } from './service.js';
 
 /** The signals that a launcher understands. */
@@ -83,7 +84,7 @@ class Launcher implements Launched {
     const handler = (signal: LaunchSignal) => [signal, (): void => this.terminate(signal)] as const;
     this.#handlers = new Map((options.signals ?? ALL_SIGNALS).map(handler));
     for (const [signal, handle] of this.#handlers) process.on(signal, handle);
-    for (const output of [process.stdout, process.stderr]) output.on('error', lostOutput);
+    keepOutputErrorsAway();
     void this.#run(service);
   }
 
@@ -172,6 +173,7 @@ class Launcher implements Launched {
   /** From here to the end; a start that fails drains too, and says so in the report. */
   async #serve(service: Service): Promise<number> {
     this.#service = service;
+    isProgram(service, this.done);
     if (this.#asked) void service.drain(this.#asked);
     else service.start().catch(() => undefined); // logged by the service, and told by the report
     return exitCodeOf(await service.exited);
@@ -196,10 +198,25 @@ class Launcher implements Launched {
     } finally {
       clearInterval(this.#keepAlive);
       for (const [signal, handle] of this.#handlers) process.off(signal, handle);
-      for (const output of [process.stdout, process.stderr]) output.off('error', lostOutput);
+      letOutputErrorsThrough();
       this.#settle(code);
     }
   }
+}
+
+/** Launched and not ended. They share one listener: a process may have many. */
+let programs = 0;
+
+function keepOutputErrorsAway(): void {
+  programs += 1;
+  if (programs > 1) return;
+  for (const output of [process.stdout, process.stderr]) output.on('error', lostOutput);
+}
+
+function letOutputErrorsThrough(): void {
+  programs -= 1;
+  if (programs > 0) return;
+  for (const output of [process.stdout, process.stderr]) output.off('error', lostOutput);
 }
 
 /** What is printed is lost when its reader has gone or its disk is full: no reason to break off what runs. */

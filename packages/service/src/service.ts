@@ -8,6 +8,7 @@ import type { DrainableServer } from './drainable-server.js';
 import { type HealthAddress, HealthServer } from './health.js';
 import type { Manager } from './manager.js';
 import { PeriodicRunner } from './periodic.js';
+import { programEnd } from './program-end.js';
 import { type ServiceEvents, ServiceEventSource } from './service-events.js';
 import { checkServiceOptions, type DrainOptions, type ServiceOptions } from './service-options.js';
 import type { ServiceHealth, ServiceSnapshot, ServiceState } from './snapshot.js';
@@ -113,7 +114,8 @@ export class Service {
    * new-request server may need it.
    *
    * @throws what failed, after everything that was opened has been closed again; DrainingError (`ERR_DRAINING`) when a
-   * drain came first. Neither can be repeated
+   * drain came first. Neither can be repeated. With {@link launch} a drain is told only when the program has ended: then a
+   * signal during `await service.start()` ends the process with the exit code of its drain, and not by this error
    */
   start(): Promise<void> {
     this.#started ??= this.#start();
@@ -140,6 +142,8 @@ export class Service {
         this.#logger.error({ error: describeError(error) }, `Service ${this.name} could not start`);
         this.#beginDrain('the start failed', {}, true);
         await this.exited;
+      } else {
+        await programEnd(this);
       }
       throw error;
     }

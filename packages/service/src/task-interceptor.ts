@@ -1,5 +1,5 @@
 import type { ServerInterceptor, ServerRequest } from '@ebbgate/rpc';
-import type { TaskRegistry } from './task-registry.js';
+import type { TaskHandle, TaskRegistry } from './task-registry.js';
 
 /** Which requests are recorded, and as what. */
 export interface TaskInterceptorOptions {
@@ -24,23 +24,47 @@ export function taskInterceptor(
 ): ServerInterceptor {
   const { skip = () => false, subject = instanceOf } = options;
   const recorded = new WeakSet<object>();
-  return async function recordTask(request, next) {
+  return function recordTask(request, next) {
     if (recorded.has(request.context) || skip(request.method)) return next(request);
     recorded.add(request.context);
     const record = {
       name: request.method,
       kind: 'handler',
       requestId: request.context.requestId ?? null,
-      instance: orNull(() => subject(request)),
+      instance: orNull(subject, request),
     } as const;
-    return registry.track(record, () => next(request));
+    return untilSettled(registry.open(record), () => next(request));
   };
 }
 
-/** To find out what a request is about must never keep it from being served. */
-function orNull(find: () => string | null | undefined): string | null {
+/** As `registry.track` does it, with a promise less: this is done for every request. */
+function untilSettled(task: TaskHandle, work: () => Promise<unknown>): Promise<unknown> {
+  let running: Promise<unknown>;
   try {
-    return find() ?? null;
+    running = Promise.resolve(work()); // itself when it is one
+  } catch (error) {
+    task.end(error ?? new Error('thrown without a reason'));
+    throw error;
+  }
+  // Heard here first, so that the task has ended when its request is answered.
+  void running.then(
+    () => {
+      task.end();
+    },
+    (error: unknown) => {
+      task.end(error ?? new Error('rejected without a reason'));
+    },
+  );
+  return running;
+}
+
+/** To find out what a request is about must never keep it from being served. */
+function orNull(
+  find: (request: ServerRequest) => string | null | undefined,
+  request: ServerRequest,
+): string | null {
+  try {
+    return find(request) ?? null;
   } catch {
     return null;
   }

@@ -177,7 +177,7 @@ export class TaskRegistry {
 
   #open(record: TaskRecord, key: string | undefined): TaskHandle {
     this.#opened += 1;
-    const requestId = record.requestId ?? currentContext()?.requestId ?? null;
+    const { requestId = currentContext()?.requestId ?? null } = record;
     const entry: Entry = { id: this.#opened, record, requestId, startedMs: this.#clock(), key };
     this.#tasks.set(entry.id, entry);
     if (key !== undefined) {

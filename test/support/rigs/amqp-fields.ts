@@ -126,6 +126,7 @@ function tableValue(value: AmqpValue): Buffer {
   if (value === null || value === undefined) return Buffer.from('V');
   if (typeof value === 'boolean') return Buffer.from([0x74, value ? 1 : 0]);
   if (typeof value === 'number') return numberValue(value);
+  if (typeof value === 'bigint') return Buffer.concat([Buffer.from('L'), long64(value)]); // unsigned: not everybody's
   if (typeof value === 'string') return Buffer.concat([Buffer.from('S'), sized(Buffer.from(value))]);
   if (Buffer.isBuffer(value)) return Buffer.concat([Buffer.from('x'), sized(value)]);
   if (value instanceof Date)

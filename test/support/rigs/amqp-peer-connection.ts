@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { AmqpTable } from './amqp-fields.js';
 import { FRAME, FRAME_EXTRA_BYTES, frameBytes, FrameSplitter } from './amqp-frames.js';
 import { contentHeaderBytes, methodBytes, readContentHeader, readMethod } from './amqp-methods.js';
+import { resetSocket } from './reset-socket.js';
 
 /** Something that a client sent, decoded. */
 export interface AmqpEvent {
@@ -168,7 +169,7 @@ export class AmqpPeerConnection {
 
   /** Ends the socket: in order (FIN), or with a reset (RST). */
   cut(how: 'fin' | 'rst' = 'rst'): void {
-    if (how === 'rst') this.#socket.resetAndDestroy();
+    if (how === 'rst') resetSocket(this.#socket);
     else this.#socket.destroySoon();
   }
 

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { CLEAR_WEATHER, FaultPump, type Weather } from './fault-pump.js';
+import { resetSocket } from './reset-socket.js';
 
 /** From the side of who connected. */
 export type Direction = 'toServer' | 'toClient';
@@ -28,11 +29,12 @@ export class FaultLink {
       toServer: new FaultPump(client, server, weather.toServer, cut),
       toClient: new FaultPump(server, client, weather.toClient, cut),
     };
-    this.closed = Promise.all([this.#whenClosed(client, server), this.#whenClosed(server, client)]).then(
-      () => {
-        for (const direction of DIRECTIONS) this.#pumps[direction].stop();
-      },
-    );
+    this.closed = Promise.all([
+      this.#whenClosed(client, 'toServer'),
+      this.#whenClosed(server, 'toClient'),
+    ]).then(() => {
+      for (const direction of DIRECTIONS) this.#pumps[direction].stop();
+    });
   }
 
   /** The local port of who connected: tells the connections of a broker's list apart. */
@@ -65,18 +67,18 @@ export class FaultLink {
   cut(how: Cut): void {
     for (const direction of DIRECTIONS) this.#pumps[direction].stop();
     for (const socket of [this.#client, this.#server]) {
-      if (how === 'rst') socket.resetAndDestroy();
+      if (how === 'rst') resetSocket(socket);
       else socket.destroySoon();
     }
   }
 
-  /** When one end is gone for good, the other goes the same way. */
-  #whenClosed(socket: Socket, other: Socket): Promise<void> {
+  /** When one end is gone for good, the other goes the same way, once it can hear of it. */
+  #whenClosed(socket: Socket, direction: Direction): Promise<void> {
     return new Promise((resolve) => {
       let failed = false;
       socket.on('error', () => (failed = true));
       socket.on('close', () => {
-        if (failed && !other.destroyed) other.resetAndDestroy();
+        if (failed) this.#pumps[direction].reset();
         resolve();
       });
     });

@@ -2,6 +2,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { type Cut, type Direction, DIRECTIONS, FaultLink } from './fault-link.js';
 import { CLEAR_WEATHER, type Weather } from './fault-pump.js';
 import { freePort } from './free-port.js';
+import { resetSocket } from './reset-socket.js';
 
 /**
  * What becomes of new connections: passed on; not accepted (connection refused); accepted and left without a byte;
@@ -63,6 +64,11 @@ export class FaultProxy {
     }
   }
 
+  /** Gives one connection the weather of all again. */
+  calm(link: FaultLink): void {
+    for (const one of DIRECTIONS) link.setWeather(one, this.#weather[one]);
+  }
+
   /** Lets nothing through in a direction, on the live connections and all to come, until {@link heal}. */
   blackHole(direction: Direction | 'both' = 'both'): void {
     this.setWeather(direction, { blackHole: true });
@@ -78,7 +84,7 @@ export class FaultProxy {
   cut(how: Cut = 'rst'): number {
     const live = this.links;
     for (const link of live) link.cut(how);
-    for (const socket of this.#mute) socket.resetAndDestroy();
+    for (const socket of this.#mute) resetSocket(socket);
     return live.length;
   }
 
@@ -115,7 +121,7 @@ export class FaultProxy {
     }
     client.on('error', () => {}); // the client is gone
     if (this.#doorman !== 'mute') {
-      client.resetAndDestroy();
+      resetSocket(client);
       return;
     }
     this.#mute.add(client);

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { resetSocket } from './reset-socket.js';
 
 /** What happens to the bytes of one direction. */
 export interface Weather {
@@ -43,6 +44,7 @@ export class FaultPump {
   #weather: Weather;
   #leftToCut: number;
   #running = false;
+  #resetDue = false;
   #wake: (() => void) | undefined;
 
   /** @param cut - cuts the whole link */
@@ -60,7 +62,18 @@ export class FaultPump {
   change(weather: Partial<Weather>): void {
     this.#weather = { ...this.#weather, ...weather };
     this.#leftToCut = weather.cutAfterBytes ?? this.#leftToCut;
+    this.#passReset();
     this.#wake?.();
+  }
+
+  /** The source was reset: so is the target, as soon as anything gets through. */
+  reset(): void {
+    this.#resetDue = true;
+    this.#passReset();
+  }
+
+  #passReset(): void {
+    if (this.#resetDue && !this.#weather.blackHole && !this.#to.destroyed) resetSocket(this.#to);
   }
 
   stop(): void {

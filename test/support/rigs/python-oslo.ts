@@ -5,8 +5,8 @@ import { createInterface } from 'node:readline';
 import { ensurePackages } from './debian.js';
 import { type PrivateFolder, privateFolder } from './private-folder.js';
 
-/** The script stays with the sources; this file runs from the build folder. */
-const SCRIPT = join(import.meta.dirname, '../../../../test/support/rigs/oslo_peer.py');
+/** The scripts stay with the sources; this file runs from the build folder. */
+const SCRIPTS = join(import.meta.dirname, '../../../../test/support/rigs');
 /** Debian's own Python, which has the package; another may come first in PATH. */
 const PYTHON = '/usr/bin/python3';
 
@@ -99,8 +99,8 @@ interface Told {
   readonly args: readonly unknown[];
 }
 
-/** A Python process with oslo.messaging: client and servers on one transport. */
-export class OsloPeer {
+/** A Python process with oslo.messaging: client and servers on one transport. It can be told the commands of its script. */
+export class OsloPeer<Command extends { readonly command: string } = OsloCommand> {
   /** The requests that its servers have begun to handle, in order. */
   readonly handled: OsloHandling[] = [];
   /** Its log. */
@@ -138,7 +138,7 @@ export class OsloPeer {
    * @returns what the Python function returned
    * @throws OsloError - when it raised
    */
-  send(command: OsloCommand): Promise<unknown> {
+  send(command: Command): Promise<unknown> {
     if (this.#over) return Promise.reject(this.#goneError());
     this.#sent += 1;
     const id = this.#sent;
@@ -191,29 +191,60 @@ export class OsloPeer {
   }
 }
 
-function section(name: string, options: Readonly<Record<string, string | number | boolean>> = {}): string {
+export function section(
+  name: string,
+  options: Readonly<Record<string, string | number | boolean>> = {},
+): string {
   return `[${name}]\n${Object.entries(options)
     .map(([key, value]) => `${key} = ${String(value)}\n`)
     .join('')}`;
 }
 
-/** Starts a Python process that speaks oslo.messaging at this URL; installs the library when it is missing. */
-export async function startOsloPeer(url: string, options: OsloPeerOptions = {}): Promise<OsloPeer> {
-  await ensurePackages(['python3-oslo.messaging']);
+/** What a Python peer is started with. */
+export interface PythonPeerOptions {
+  /** The file in the folder of this one. */
+  readonly script: string;
+  /** Debian packages that it needs; installed when they are missing. */
+  readonly packages: readonly string[];
+  /** Its configuration, in the form of Nova's files. */
+  readonly config: string;
+  /** Its first argument. */
+  readonly url: string;
+  /** Members of its second argument, beside `config_file`. */
+  readonly settings?: Readonly<Record<string, unknown>>;
+}
+
+/** Starts a Python process; resolves when it is ready. */
+export async function startPythonPeer<Command extends { readonly command: string }>(
+  options: PythonPeerOptions,
+  ready: Command,
+): Promise<OsloPeer<Command>> {
+  await ensurePackages(options.packages);
   const folder = await privateFolder('oslo');
   const file = join(folder.path, 'peer.conf');
-  await writeFile(
-    file,
-    section('DEFAULT', options.defaults) + section('oslo_messaging_rabbit', options.rabbit),
-  );
-  const settings = { config_file: file, allowed_remote_exmods: options.allowedRemoteExmods };
-  const child = spawn(PYTHON, ['-u', SCRIPT, url, JSON.stringify(settings)], { stdio: 'pipe' });
-  const peer = new OsloPeer(child, folder);
+  await writeFile(file, options.config);
+  const settings = JSON.stringify({ config_file: file, ...options.settings });
+  const argv = ['-u', join(SCRIPTS, options.script), options.url, settings];
+  const peer = new OsloPeer<Command>(spawn(PYTHON, argv, { stdio: 'pipe' }), folder);
   try {
-    await peer.send({ command: 'ready' });
+    await peer.send(ready);
   } catch (error) {
     await peer.kill();
     throw error;
   }
   return peer;
+}
+
+/** Starts a Python process that speaks oslo.messaging at this URL; installs the library when it is missing. */
+export function startOsloPeer(url: string, options: OsloPeerOptions = {}): Promise<OsloPeer> {
+  return startPythonPeer<OsloCommand>(
+    {
+      script: 'oslo_peer.py',
+      packages: ['python3-oslo.messaging'],
+      config: section('DEFAULT', options.defaults) + section('oslo_messaging_rabbit', options.rabbit),
+      url,
+      settings: { allowed_remote_exmods: options.allowedRemoteExmods },
+    },
+    { command: 'ready' },
+  );
 }

@@ -92,11 +92,13 @@ export class RabbitView {
     );
   }
 
-  /** Deletes a queue, with the effects that has on its consumers. */
+  /** Deletes a queue, if it is there, with the effects that has on its consumers. */
   async deleteQueue(vhost: string, queue: string): Promise<void> {
-    await this.evaluate(`begin
-      {ok, Queue} = rabbit_amqqueue:lookup(rabbit_misc:r(${erlangText(vhost)}, queue, ${erlangText(queue)})),
-      {ok, _} = rabbit_amqqueue:delete(Queue, false, false, <<"rig">>), ok end`);
+    const name = `rabbit_misc:r(${erlangText(vhost)}, queue, ${erlangText(queue)})`;
+    await this.evaluate(`try
+      {ok, Queue} = rabbit_amqqueue:lookup(${name}),
+      {ok, _} = rabbit_amqqueue:delete(Queue, false, false, <<"rig">>), ok
+      catch error:{badmatch, {error, not_found}} -> ok; exit:{normal, _} -> ok; exit:{noproc, _} -> ok end`);
   }
 
   async deleteExchange(vhost: string, exchange: string): Promise<void> {

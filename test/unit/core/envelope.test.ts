@@ -2,7 +2,7 @@ import { deepStrictEqual } from 'node:assert';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { readEnvelope, readEnvelopedObject, wrapEnvelope } from '#core/envelope.js';
+import { decodeEnvelopedObject, readEnvelope, readEnvelopedObject, wrapEnvelope } from '#core/envelope.js';
 import { SerializationError } from '#core/errors.js';
 import { decodeJson, encodeJson } from '#core/json.js';
 import { toPlain } from '#core/plain-copy.js';
@@ -99,4 +99,50 @@ describe('The envelope', () => {
       expect(() => readEnvelopedObject(body)).to.throw(SerializationError, /it is no object/);
     }
   });
+
+  it('escapes long texts exactly as JSON.stringify does, whether they need much of it or little', () => {
+    const piece = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom('"', '\\', '\n', '\ud800', '\u2028'),
+    );
+    fc.assert(
+      fc.property(fc.array(piece), fc.constantFrom(0, 10, 20_000), (pieces, plain) => {
+        const json = JSON.stringify([...pieces, 'x'.repeat(plain)]);
+        expect(wrapEnvelope(json)).to.equal(JSON.stringify({ 'oslo.version': '2.0', 'oslo.message': json }));
+        const dense = JSON.stringify('"\\'.repeat(plain));
+        expect(JSON.parse(wrapEnvelope(dense))).to.have.property('oslo.message', dense);
+      }),
+    );
+  });
+
+  const bodies = [
+    wrapEnvelope('{"a":1,"b":12345678901234567890,"c":-0,"__proto__":{"d":1}}'),
+    '{"oslo.version": "2.0", "oslo.message": "{\\"a\\": NaN}"}',
+    '{"oslo.version":"2.0","oslo.version":"2.0.0","oslo.message":"{}"}',
+    '{"oslo.version":"2.0","oslo.message":"{}","n":12345678901234567890}',
+    '{"oslo.message":"{}"}',
+    '{"oslo.x":NaN,"method":"m"}',
+    '{"method":"m"}',
+    '{"oslo.version":"3.0","oslo.message":"{}"}',
+    '{"oslo.version":"2.0","oslo.message":"[1]"}',
+    '{"oslo.version":"2.0","oslo.message":{}}',
+    '{"oslo.version":"2.0"',
+    `{"oslo.version":"2.0","oslo.message":"${'['.repeat(5000)}"}`,
+    '[]',
+  ];
+  for (const text of bodies) {
+    it(`reads the text ${text.slice(0, 60)} as in two steps`, () => {
+      const outcome = (read: () => unknown): unknown => {
+        try {
+          return read();
+        } catch (error) {
+          return (error as Error).message;
+        }
+      };
+      deepStrictEqual(
+        outcome(() => decodeEnvelopedObject(text)),
+        outcome(() => readEnvelopedObject(decodeJson(text))),
+      );
+    });
+  }
 });

@@ -116,7 +116,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   rpc_conn_pool_size: 'a transport has two',
   conn_pool_min_size: 'a transport has two',
   conn_pool_ttl: 'a transport has two',
-  heartbeat_rate: 'half the negotiated interval',
+  heartbeat_rate: 'third of the negotiated interval',
   heartbeat_in_pthread: 'eventlet',
   ssl_enforce_fips_mode: '--enable-fips',
   rabbit_use_ssl: 'ssl now',

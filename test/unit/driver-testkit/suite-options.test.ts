@@ -62,6 +62,7 @@ const REFUSED: readonly (readonly [what: string, changes: Record<string, unknown
   ['a limit that is none', { drivers: [modest({ maxMessageBytes: 0 })] }, /maxMessageBytes must be a number/],
   ['a stress of zero', { stress: 0 }, /stress must be a whole number of at least 1, not 0/],
   ['a stress that is no number', { stress: NaN }, /stress must be a whole number/],
+  ['an unsteadiness that is neither true nor false', { unsteady: 'yes' }, /unsteady must be true or false/],
   ['a wait that is too short', { waitMs: 5 }, /waitMs must be a whole number of at least 100/],
 ];
 

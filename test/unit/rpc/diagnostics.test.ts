@@ -84,6 +84,20 @@ describe('the diagnostics of calls', () => {
     expect([client.length, server.length]).to.deep.equal([40, 40]);
   });
 
+  it('change nothing of what callers get for a thrown value that cannot be looked at (RPC-17, CORE-12)', async () => {
+    const { proxy, revoke } = Proxy.revocable(new Error('x'), {});
+    revoke();
+    await bed().serve({
+      fails: () => {
+        throw proxy;
+      },
+    });
+    const error = await rejectionOf(bed().client().call({}, 'fails'));
+    expect(error).to.have.property('code', 'ERR_REMOTE');
+    await until(() => server.length === 1);
+    expect([server[0]?.outcome, server[0]?.code]).to.deep.equal(['error', undefined]);
+  });
+
   it('change nothing of what callers see', async () => {
     await bed().serve({ zero: () => 0, sync: () => null });
     expect(await bed().client().call({}, 'zero')).to.equal(0);

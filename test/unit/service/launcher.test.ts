@@ -73,6 +73,29 @@ describe('launcher, by the path that its signal handlers take', () => {
     await service.exited;
   });
 
+  it('tells who waits for the start of a drain that came first when all of it is over, and not before (GS-104)', async () => {
+    const parts = fakeParts();
+    const began = deferred();
+    const told: string[] = [];
+    const initHost = (): Promise<void> => {
+      began.resolve();
+      return new Promise(() => undefined);
+    };
+    const service = new Service({ ...parts, manager: { ...parts.manager, initHost } });
+    const exit = async (code: number): Promise<void> => {
+      await new Promise((resolve) => setImmediate(resolve));
+      told.push(`exit ${String(code)}`);
+    };
+    const run = launch(service, { signals: [], exit });
+    const started = service.start().catch((error: unknown) => {
+      told.push((error as { code: string }).code); // thrown by the service
+    });
+    await began.promise;
+    run.terminate('SIGTERM');
+    await started;
+    expect(told).to.deep.equal(['exit 3', 'ERR_DRAINING']);
+  });
+
   it('reads the configuration again at SIGHUP, survives its errors, and does nothing of it in a drain (GS-106, COMP-20)', async () => {
     const logger = new RecordingLogger();
     let reloads = 0;

@@ -16,6 +16,7 @@ export class MemoryConnection {
   readonly attached: Set<Attached> = new Set();
   readonly #events: DriverEvents;
   #state: ConnectionState = 'idle';
+  #cause: Error | undefined;
   readonly #waiting = new Set<() => void>();
 
   constructor(events: DriverEvents) {
@@ -64,16 +65,21 @@ export class MemoryConnection {
   async whenUp(deadline: Deadline | undefined): Promise<void> {
     while (!this.up) {
       if (this.#state === 'closed') throw new TransportClosedError('The transport was closed');
-      await this.untilChanged(deadline, 'Not connected to the broker before the deadline');
+      const why = this.#cause ? `: ${this.#cause.message}` : '';
+      await this.untilChanged(deadline, `Not connected to the broker before the deadline${why}`, this.#cause);
     }
   }
 
   /** Resolves at the next change of the connection or of its broker; rejects at the deadline, if there is one. */
-  async untilChanged(deadline: Deadline | undefined, late: string): Promise<void> {
+  async untilChanged(deadline: Deadline | undefined, late: string, cause?: Error): Promise<void> {
     let wake: () => void = () => undefined;
     const change = new Promise<void>((resolve) => this.#waiting.add((wake = resolve)));
     try {
-      await within(change, { timeoutMs: deadline?.remainingMs }, () => new MessageDeliveryError(late));
+      await within(
+        change,
+        { timeoutMs: deadline?.remainingMs },
+        () => new MessageDeliveryError(late, { cause }),
+      );
     } finally {
       this.#waiting.delete(wake);
     }
@@ -88,6 +94,7 @@ export class MemoryConnection {
 
   #change(state: ConnectionState, cause?: Error): void {
     this.#state = state;
+    this.#cause = state === 'connected' ? undefined : (cause ?? this.#cause);
     this.#events.connection(state, cause);
   }
 }

@@ -19,14 +19,15 @@ import { keepHeartbeatPace } from './heartbeat-pace.js';
 import { closeInTime, endSocket } from './model-socket.js';
 import { openInTime } from './open-model.js';
 import { installFastCodec } from './fast-codec.js';
-import { writeOnceATurn } from './write-once-a-turn.js';
+import { TurnWriter } from './turn-writer.js';
+import { WaitingLine } from './waiting-line.js';
 
 /** What comes and goes with the connection: channels and all that stands on them. */
 export interface ConnectionUser {
   /** There is a connection, a new one. Must not reject. */
   onUp(model: ChannelModel): void;
-  /** It is gone, and with it every channel. */
-  onDown(): void;
+  /** It is gone, and with it every channel. The cause has no secrets. */
+  onDown(cause: Error): void;
 }
 
 /** What a connection tells. */
@@ -59,8 +60,10 @@ export class BrokerConnection {
   #state: ConnectionState = 'idle';
   #model: ChannelModel | undefined;
   #running: Promise<void> | undefined;
+  /** Of the last attempt, while there is none that has succeeded. */
   #lastError: Error | undefined;
-  #unblocked: (() => void)[] = [];
+  #cause: Error | undefined;
+  readonly #unblocked = new WaitingLine();
 
   constructor(role: 'publish' | 'consume', settings: RabbitSettings, logger: Logger, hooks: ConnectionHooks) {
     this.role = role;
@@ -74,6 +77,11 @@ export class BrokerConnection {
 
   get state(): ConnectionState {
     return this.#state;
+  }
+
+  /** Why it is not connected, or blocked: what went wrong last. */
+  get cause(): Error | undefined {
+    return this.#cause;
   }
 
   /** Aborted when it is closed. */
@@ -96,8 +104,8 @@ export class BrokerConnection {
    * the credentials, or when the connection is closed.
    */
   async whenUp(deadline: Deadline, retry: number | undefined): Promise<ChannelModel> {
+    if (this.#state === 'closed') throw closedError(); // also while its end is awaited
     if (this.#model) return this.#model;
-    if (this.#state === 'closed') throw closedError();
     if (this.#lastError && (retry === 0 || this.#lastError instanceof AuthenticationError))
       throw this.#unreachable();
     let waiter: Waiter | undefined;
@@ -112,10 +120,10 @@ export class BrokerConnection {
     }
   }
 
-  /** Resolves when the broker takes messages again, or when the connection is gone. */
-  whenUnblocked(): Promise<void> {
+  /** Resolves when the broker takes messages again, or when the connection is gone; rejects with what `late` makes. */
+  whenUnblocked(deadline: Deadline, late: () => Error): Promise<void> {
     if (this.#state !== 'blocked') return Promise.resolve();
-    return new Promise((resolve) => this.#unblocked.push(resolve));
+    return this.#unblocked.wait(deadline, 0, late);
   }
 
   /**
@@ -198,20 +206,19 @@ export class BrokerConnection {
     model.on('unblocked', () => {
       this.#change('connected');
     });
-    writeOnceATurn(socket);
-    installFastCodec(model);
+    installFastCodec(model, new TurnWriter(socket));
     const endPace = keepHeartbeatPace(connection);
     this.#model = model;
     this.#lastError = undefined;
     this.#change(connection.blocked ? 'blocked' : 'connected'); // blocked by what came with the last answer
     for (const user of [...this.users]) user.onUp(model);
     for (const waiter of this.#waiters) waiter.resolve(model);
-    const cause = await lost;
+    const cause = redactedCause((await lost) ?? new Error('closed by the broker'));
     endPace();
     endSocket(socket); // a peer that is dead would never end it
     this.#model = undefined;
-    for (const user of [...this.users]) user.onDown();
-    this.#change('disconnected', redactedCause(cause ?? new Error('closed by the broker'))); // unless closed
+    for (const user of [...this.users]) user.onDown(cause);
+    this.#change('disconnected', cause); // unless closed
     return performance.now() - since;
   }
 
@@ -239,8 +246,9 @@ export class BrokerConnection {
 
   #unreachable(): Error {
     if (this.#lastError instanceof AuthenticationError) return this.#lastError;
-    const why = this.#lastError ? `: ${this.#lastError.message}` : '';
-    return new MessageDeliveryError(`Not connected to the broker${why}`, { cause: this.#lastError });
+    const cause = this.#lastError ?? this.#cause;
+    const why = cause ? `: ${cause.message}` : '';
+    return new MessageDeliveryError(`Not connected to the broker${why}`, { cause });
   }
 
   async #pause(ms: number): Promise<void> {
@@ -250,12 +258,14 @@ export class BrokerConnection {
   #change(state: ConnectionState, cause?: Error): void {
     if (this.#state === 'closed' || this.#state === state) return;
     this.#state = state;
-    if (state !== 'blocked') for (const resolve of this.#unblocked.splice(0)) resolve();
+    this.#cause = state === 'connected' ? undefined : (cause ?? this.#cause);
+    if (state !== 'blocked') this.#unblocked.letGo(Infinity);
     this.#hooks.changed(state, cause);
   }
 }
 
-function closedError(): TransportClosedError {
+/** Nothing was sent. */
+export function closedError(): TransportClosedError {
   return new TransportClosedError('The transport was closed');
 }
 

@@ -1,3 +1,4 @@
+import { type Logger, redactedCause } from '@ebbgate/core';
 import type { Channel, ChannelModel } from 'amqplib';
 import type { ExchangeDeclaration } from '../topology.js';
 import { openChannel } from './channel.js';
@@ -8,12 +9,17 @@ import { openChannel } from './channel.js';
  */
 export class Declarations {
   readonly #model: ChannelModel;
+  readonly #logger: Logger;
   readonly #known = new Map<string, Promise<void> | true>();
   #channel: Promise<Channel> | undefined;
   #last: Promise<unknown> = Promise.resolve();
+  /** An answer is awaited: whoever asked is told how the channel ended. */
+  #asking = false;
+  #endedBy: Error | undefined;
 
-  constructor(model: ChannelModel) {
+  constructor(model: ChannelModel, logger: Logger) {
     this.#model = model;
+    this.#logger = logger;
   }
 
   has(name: string): boolean {
@@ -44,7 +50,14 @@ export class Declarations {
   #next({ name, type, options }: ExchangeDeclaration): Promise<void> {
     const work = this.#last.then(async () => {
       const channel = await this.#open();
-      await channel.assertExchange(name, type, options);
+      this.#asking = true;
+      try {
+        await channel.assertExchange(name, type, options);
+        this.#tell(); // it may have ended in the same packet as the answer
+      } finally {
+        this.#asking = false;
+        this.#endedBy = undefined;
+      }
     });
     this.#last = work.catch(() => undefined); // whoever asked is told
     return work;
@@ -52,12 +65,25 @@ export class Declarations {
 
   #open(): Promise<Channel> {
     if (this.#channel) return this.#channel;
-    const end = (): void => {
+    const forget = (): void => {
       if (this.#channel === opening) this.#channel = undefined;
     };
-    const opening = openChannel(this.#model, end);
+    const opening = openChannel(this.#model, (error) => {
+      forget();
+      this.#endedBy = error;
+      if (!this.#asking) this.#tell();
+    });
     this.#channel = opening;
-    opening.catch(end);
+    opening.catch(forget);
     return opening;
+  }
+
+  #tell(): void {
+    if (this.#endedBy)
+      this.#logger.warn(
+        { err: redactedCause(this.#endedBy) },
+        'A channel for declarations was lost; it is opened again when it is needed',
+      );
+    this.#endedBy = undefined;
   }
 }

@@ -19,10 +19,12 @@ import type { RabbitSettings } from '../options.js';
 import { publishProperties } from '../properties.js';
 import { RabbitTopology } from '../topology.js';
 import { BrokerConnection } from './connection.js';
+import { ConsumingConnections } from './consuming-connections.js';
 import { EventLoopWatch } from './event-loop-watch.js';
 import { RabbitListener } from './listener.js';
 import { Publisher } from './publisher.js';
 import { RabbitReplyQueue } from './reply-queue.js';
+import type { Outgoing } from './unconfirmed.js';
 
 /** What RabbitMQ can do by the way oslo.messaging uses it. */
 const FEATURES: Omit<DriverFeatures, 'maxMessageBytes'> = Object.freeze({
@@ -37,7 +39,7 @@ const FEATURES: Omit<DriverFeatures, 'maxMessageBytes'> = Object.freeze({
   isolatedNames: false,
 });
 
-/** Worst first: a driver is as well as the worse of its two connections. */
+/** Worst first: a driver is as well as the worst of its connections. */
 const WORST: readonly ConnectionState[] = [
   'closed',
   'disconnected',
@@ -47,7 +49,7 @@ const WORST: readonly ConnectionState[] = [
   'connected',
 ];
 
-/** AMQP 0-9-1 by amqplib, on two connections whatever the load: one publishes, the other consumes. */
+/** AMQP 0-9-1 by amqplib, on two connections whatever the load: one publishes, the other consumes, up to a thousand servers. */
 export class RabbitDriver implements Driver {
   readonly features: DriverFeatures;
   readonly replyRetryMs: number;
@@ -55,7 +57,7 @@ export class RabbitDriver implements Driver {
   readonly #context: DriverContext;
   readonly #topology: RabbitTopology;
   readonly #publishing: BrokerConnection;
-  readonly #consuming: BrokerConnection;
+  readonly #consuming: ConsumingConnections;
   readonly #publisher: Publisher;
   /** Fanout exchanges vanish with their last queue, and a publish to one that is missing ends the channel. */
   readonly #fanoutPublisher: Publisher;
@@ -76,17 +78,19 @@ export class RabbitDriver implements Driver {
       },
     };
     this.#publishing = new BrokerConnection('publish', settings, context.logger, hooks);
-    this.#consuming = new BrokerConnection('consume', settings, context.logger, hooks);
+    this.#consuming = new ConsumingConnections(
+      () => new BrokerConnection('consume', settings, context.logger, hooks),
+    );
     this.#publisher = new Publisher(this.#publishing, context.logger);
     this.#fanoutPublisher = new Publisher(this.#publishing, context.logger);
     this.#loopWatch = new EventLoopWatch(context.logger);
   }
 
   async connect(deadline: Deadline): Promise<void> {
-    const connections = [this.#publishing, this.#consuming];
     this.#loopWatch.start();
-    for (const connection of connections) connection.open();
-    await Promise.all(connections.map((connection) => connection.whenUp(deadline, undefined)));
+    this.#publishing.open();
+    this.#consuming.open();
+    await Promise.all(this.#connections().map((connection) => connection.whenUp(deadline, undefined)));
   }
 
   async reach(deadline: Deadline, retry: number): Promise<void> {
@@ -95,15 +99,20 @@ export class RabbitDriver implements Driver {
 
   async close(): Promise<void> {
     this.#loopWatch.end();
-    const unconfirmed = await Promise.all([...this.#listeners].map((listener) => listener.close()));
-    const answers = unconfirmed.every((list) => list.length === 0); // else the broker is not asked again
+    const listeners = [...this.#listeners];
+    await Promise.all(listeners.map((listener) => listener.close()));
+    const answers = listeners.every(({ silent }) => !silent); // else the broker is not asked again
     if (answers) await Promise.all([...this.#replyQueues].map((queue) => queue.close()));
-    await Promise.all([this.#publishing.close(answers), this.#consuming.close(answers)]);
+    await Promise.all(this.#connections().map((connection) => connection.close(answers)));
   }
 
   status(): DriverStatus {
+    const connection = this.#connectionState();
+    const all = this.#connections();
+    const which = all.find(({ state }) => state === connection);
     return {
-      connection: this.#connectionState(),
+      connection,
+      cause: which?.cause ?? all.find(({ cause }) => cause !== undefined)?.cause,
       listeners: [...this.#listeners].map((listener) => listener.status),
     };
   }
@@ -115,7 +124,7 @@ export class RabbitDriver implements Driver {
     const { body, properties } = publishProperties(message, this.#settings, kind);
     if (body.byteLength > this.#settings.maxMessageBytes) throw tooLarge(body.byteLength, this.#settings);
     const publisher = destination.kind === 'fanout' ? this.#fanoutPublisher : this.#publisher;
-    return publisher.send({
+    const outgoing = {
       exchange,
       routingKey,
       body,
@@ -123,7 +132,9 @@ export class RabbitDriver implements Driver {
       deadline: options.deadline,
       retry: options.retry,
       repeatable: isReply,
-    });
+    };
+    const deaf = isReply || message.expirationMs === undefined ? undefined : this.#deafQueue();
+    return deaf ? this.#sendWhenHeard(deaf, publisher, outgoing) : publisher.send(outgoing);
   }
 
   async listen(
@@ -131,12 +142,13 @@ export class RabbitDriver implements Driver {
     options: ListenOptions,
     onDelivery: (delivery: Delivery) => void,
   ): Promise<Listener> {
+    const topology = await this.#topology.ofSource(source);
     const listener = new RabbitListener({
-      connection: this.#consuming,
+      connection: this.#consuming.forServer(),
       settings: this.#settings,
       events: this.#context.events,
       source,
-      topology: await this.#topology.ofSource(source),
+      topology,
       credit:
         this.#settings.prefetch > 0 ? Math.min(this.#settings.prefetch, options.credit) : options.credit,
       onDelivery,
@@ -155,14 +167,41 @@ export class RabbitDriver implements Driver {
   async openReplyQueue(onReply: (message: WireMessage) => void): Promise<ReplyQueue> {
     const { events, logger } = this.#context;
     const topology = await this.#topology.replyQueue();
-    const queue = new RabbitReplyQueue(this.#consuming, topology, onReply, events, logger);
+    const queue = new RabbitReplyQueue({
+      connection: this.#consuming.first,
+      topology,
+      events,
+      logger,
+      onReply,
+      onClosed: () => this.#replyQueues.delete(queue),
+    });
     this.#replyQueues.add(queue);
-    await queue.open();
-    return queue;
+    try {
+      await queue.open();
+      return queue;
+    } catch (error) {
+      await queue.close(); // else it would be tried for ever, beside that of the next call
+      throw error;
+    }
+  }
+
+  /** A reply queue that is not consumed now: calls wait for it, as nobody would hear their answers. */
+  #deafQueue(): RabbitReplyQueue | undefined {
+    for (const queue of this.#replyQueues) if (!queue.isConsumed) return queue;
+    return undefined;
+  }
+
+  async #sendWhenHeard(queue: RabbitReplyQueue, publisher: Publisher, outgoing: Outgoing): Promise<void> {
+    await queue.whenConsumed(outgoing.deadline, outgoing.retry);
+    await publisher.send(outgoing);
+  }
+
+  #connections(): readonly BrokerConnection[] {
+    return [this.#publishing, ...this.#consuming.all];
   }
 
   #connectionState(): ConnectionState {
-    const states = [this.#publishing.state, this.#consuming.state];
+    const states = this.#connections().map(({ state }) => state);
     return WORST.find((state) => states.includes(state)) ?? 'idle';
   }
 

@@ -1,4 +1,5 @@
 import { BASIC, BODY, FRAME_END, FRAME_EXTRA, FRAME_HEAD, HEADER, METHOD } from './frame-layout.js';
+import { COPY_UP_TO, type TurnWriter } from './turn-writer.js';
 
 const PUBLISH = 40;
 const ACK = 80;
@@ -10,9 +11,6 @@ const HEADERS = 0x2000;
 const DELIVERY_MODE = 0x1000;
 const PRIORITY = 0x0800;
 const EXPIRATION = 0x0100;
-
-/** Bodies up to this length are copied into one buffer with their frames; longer ones are written as they are. */
-const COPY_UP_TO = 8192;
 
 /** The properties that a publish can have: those of oslo.messaging (`wire.md` 1.4). */
 export interface FastProperties {
@@ -26,9 +24,23 @@ export interface FastProperties {
 
 function frameHead(frame: Buffer, type: number, channel: number, size: number, at: number): number {
   frame[at] = type;
-  frame.writeUInt16BE(channel, at + 1);
-  frame.writeUInt32BE(size, at + 3);
-  return at + FRAME_HEAD;
+  return writeWord(frame, size, writeShort(frame, channel, at + 1));
+}
+
+// By single bytes: the methods of Buffer check their arguments each time, and there are a dozen numbers in each message.
+
+function writeShort(bytes: Buffer, value: number, at: number): number {
+  bytes[at] = value >>> 8;
+  bytes[at + 1] = value;
+  return at + 2;
+}
+
+function writeWord(bytes: Buffer, value: number, at: number): number {
+  bytes[at] = value >>> 24;
+  bytes[at + 1] = value >>> 16;
+  bytes[at + 2] = value >>> 8;
+  bytes[at + 3] = value;
+  return at + 4;
 }
 
 function shortString(text: string): Buffer {
@@ -47,63 +59,56 @@ export function publishFrame(
   const size = 4 + 2 + names.byteLength + 1;
   const frame = Buffer.alloc(size + FRAME_EXTRA);
   let at = frameHead(frame, METHOD, channel, size, 0);
-  at = frame.writeUInt16BE(BASIC, at);
-  at = frame.writeUInt16BE(PUBLISH, at) + 2; // a reserved short
+  at = writeShort(frame, BASIC, at);
+  at = writeShort(frame, PUBLISH, at) + 2; // a reserved short
   at += names.copy(frame, at);
   frame[at] = mandatory ? 1 : 0;
   frame[at + 1] = FRAME_END;
   return frame;
 }
 
-export function ackFrame(channel: number, tag: number, multiple: boolean): Buffer {
-  const frame = Buffer.alloc(21);
-  let at = frameHead(frame, METHOD, channel, 13, 0);
-  at = frame.writeUInt16BE(BASIC, at);
-  at = frame.writeUInt16BE(ACK, at);
-  at = writeLong(frame, tag, at);
-  frame[at] = multiple ? 1 : 0;
-  frame[at + 1] = FRAME_END;
-  return frame;
+const ACK_LENGTH = 21;
+
+/** Writes `basic.ack`. */
+export function writeAck(writer: TurnWriter, channel: number, tag: number, multiple: boolean): void {
+  const bytes = writer.reserve(ACK_LENGTH);
+  let at = frameHead(bytes, METHOD, channel, ACK_LENGTH - FRAME_EXTRA, writer.at);
+  at = writeShort(bytes, BASIC, at);
+  at = writeShort(bytes, ACK, at);
+  at = writeLong(bytes, tag, at);
+  bytes[at] = multiple ? 1 : 0;
+  bytes[at + 1] = FRAME_END;
+  writer.commit(at + 2);
 }
 
 /** 64 bits of a safe integer, without a BigInt for each message. */
-function writeLong(frame: Buffer, value: number, at: number): number {
-  frame.writeUInt32BE(Math.floor(value / 2 ** 32), at);
-  return frame.writeUInt32BE(value >>> 0, at + 4);
+function writeLong(bytes: Buffer, value: number, at: number): number {
+  return writeWord(bytes, value >>> 0, writeWord(bytes, Math.floor(value / 2 ** 32), at));
 }
 
-/** The bytes of a property list, flags first; those without an expiration or headers of their own are remembered. */
+/** The bytes of property lists that are the same for many messages. */
 const remembered = new WeakMap<FastProperties, Buffer>();
 
-function propertyBytes(properties: FastProperties): Buffer {
-  const known = remembered.get(properties);
-  if (known) return known;
-  const bytes = encodeProperties(properties);
-  if (Object.isFrozen(properties)) remembered.set(properties, bytes);
-  return bytes;
+/** Most bytes that {@link writeProperties} takes. */
+function propertiesRoom({ contentType, contentEncoding, headers }: FastProperties): number {
+  return 64 + contentType.length + contentEncoding.length + tableRoom(headers);
 }
 
-function encodeProperties({
-  contentType,
-  contentEncoding,
-  headers,
-  deliveryMode,
-  priority,
-  expiration,
-}: FastProperties): Buffer {
-  const expires = expiration !== undefined;
-  const bytes = Buffer.allocUnsafe(64 + contentType.length + contentEncoding.length + tableRoom(headers));
-  const flags =
-    CONTENT_TYPE | CONTENT_ENCODING | HEADERS | DELIVERY_MODE | PRIORITY | (expires ? EXPIRATION : 0);
-  let at = bytes.writeUInt16BE(flags, 0);
+/** A property list, flags first; those that nobody can change are remembered. */
+function writeProperties(bytes: Buffer, properties: FastProperties, start: number): number {
+  const known = remembered.get(properties);
+  if (known) return start + known.copy(bytes, start);
+  const { contentType, contentEncoding, headers, deliveryMode, priority, expiration } = properties;
+  const flags = CONTENT_TYPE | CONTENT_ENCODING | HEADERS | DELIVERY_MODE | PRIORITY;
+  let at = writeShort(bytes, expiration === undefined ? flags : flags | EXPIRATION, start);
   at = writeShortString(bytes, contentType, at);
   at = writeShortString(bytes, contentEncoding, at);
   at = writeTable(bytes, headers, at);
-  bytes[at] = deliveryMode;
-  bytes[at + 1] = priority;
-  at += 2;
-  if (expires) at = writeShortString(bytes, expiration, at);
-  return bytes.subarray(0, at);
+  bytes[at++] = deliveryMode;
+  bytes[at++] = priority;
+  if (expiration !== undefined) at = writeShortString(bytes, expiration, at);
+  if (Object.isFrozen(properties)) remembered.set(properties, Buffer.from(bytes.subarray(start, at)));
+  return at;
 }
 
 function writeShortString(bytes: Buffer, text: string, at: number): number {
@@ -126,59 +131,54 @@ function writeTable(bytes: Buffer, headers: FastProperties['headers'], start: nu
     const value = headers[name];
     at = writeShortString(bytes, name, at);
     if (typeof value === 'string') {
-      at = bytes.writeUInt8(0x53, at); // 'S'
+      bytes[at++] = 0x53; // 'S'
       const length = bytes.write(value, at + 4, 'latin1');
-      at = bytes.writeUInt32BE(length, at) + length;
+      at = writeWord(bytes, length, at) + length;
     } else {
-      at = bytes.writeUInt8(0x6c, at); // 'l'
+      bytes[at++] = 0x6c; // 'l'
       at = writeLong(bytes, value ?? 0, at);
     }
   }
-  bytes.writeUInt32BE(at - start - 4, start);
+  writeWord(bytes, at - start - 4, start);
   return at;
 }
 
-/** Header and body frames of a message behind its `basic.publish` frame, written by `write` in order. */
+/** Writes a message: its `basic.publish` frame, its header frame, and its body in as many frames as it takes. */
 export function writeMessage(
-  channel: number,
+  writer: TurnWriter,
+  { channel, frameMax }: { readonly channel: number; readonly frameMax: number },
   publish: Buffer,
   properties: FastProperties,
   body: Buffer,
-  frameMax: number,
-  write: (bytes: Buffer) => boolean,
-): boolean {
-  const list = propertyBytes(properties);
-  const headerSize = 12 + list.byteLength;
-  const isShort = body.byteLength > 0 && body.byteLength <= COPY_UP_TO;
-  const room = publish.byteLength + headerSize + FRAME_EXTRA + (isShort ? body.byteLength + FRAME_EXTRA : 0);
-  const bytes = Buffer.allocUnsafe(room);
-  let at = publish.copy(bytes, 0);
-  at = frameHead(bytes, HEADER, channel, headerSize, at);
-  at = bytes.writeUInt32BE(BASIC << 16, at); // the class, and a weight of 0
-  at = writeLong(bytes, body.byteLength, at);
-  at += list.copy(bytes, at);
+): void {
+  const { byteLength } = body;
+  const most = frameMax - FRAME_EXTRA;
+  const isShort = byteLength <= COPY_UP_TO && byteLength <= most;
+  const room = publish.byteLength + FRAME_EXTRA + 12 + propertiesRoom(properties);
+  const bytes = writer.reserve(isShort ? room + FRAME_EXTRA + byteLength : room);
+  const header = writer.at + publish.copy(bytes, writer.at);
+  let at = header + FRAME_HEAD;
+  at = writeShort(bytes, BASIC, at);
+  at = writeShort(bytes, 0, at); // a weight of 0
+  at = writeLong(bytes, byteLength, at);
+  at = writeProperties(bytes, properties, at);
+  frameHead(bytes, HEADER, channel, at - header - FRAME_HEAD, header);
   bytes[at++] = FRAME_END;
-  if (!isShort) {
-    const room = write(bytes); // false says that the buffer is full, not that it was not written
-    return body.byteLength === 0 ? room : writeBody(channel, body, frameMax - FRAME_EXTRA, write);
+  if (isShort && byteLength > 0) {
+    at = frameHead(bytes, BODY, channel, byteLength, at);
+    at += body.copy(bytes, at);
+    bytes[at++] = FRAME_END;
   }
-  at = frameHead(bytes, BODY, channel, body.byteLength, at);
-  at += body.copy(bytes, at);
-  bytes[at] = FRAME_END;
-  return write(bytes);
+  writer.commit(at);
+  if (!isShort) writeBody(writer, channel, body, most);
+}
+
+function writeBody(writer: TurnWriter, channel: number, body: Buffer, most: number): void {
+  for (let from = 0; from < body.byteLength; from += most) {
+    const part = body.subarray(from, from + most);
+    writer.commit(frameHead(writer.reserve(FRAME_HEAD), BODY, channel, part.byteLength, writer.at));
+    writer.writeNow([part, END]); // the end too: a frame that lacks one byte is copied by the broker
+  }
 }
 
 const END = Buffer.of(FRAME_END);
-
-function writeBody(channel: number, body: Buffer, most: number, write: (bytes: Buffer) => boolean): boolean {
-  let room = true;
-  for (let from = 0; from < body.byteLength; from += most) {
-    const part = body.subarray(from, from + most);
-    const head = Buffer.allocUnsafe(FRAME_HEAD);
-    frameHead(head, BODY, channel, part.byteLength, 0);
-    write(head);
-    write(part);
-    room = write(END);
-  }
-  return room;
-}

@@ -51,6 +51,8 @@ export class RabbitListener implements Listener, ConnectionUser {
   #quieting: Promise<void> | undefined;
   /** The broker has not answered the last request to stop. */
   #silent = false;
+  /** The last channel was lost with what was settled on it, and no other has followed: the broker may have it or not. */
+  #unsure = false;
   readonly #offsets = new StreamOffsets();
   readonly #first: {
     readonly promise: Promise<void>;
@@ -75,6 +77,11 @@ export class RabbitListener implements Listener, ConnectionUser {
 
   get status(): ListenerStatus {
     return { source: this.#parts.source, subscribed: this.#subscribed && this.#wish === 'listen' };
+  }
+
+  /** The broker did not answer in time: it is not asked again. */
+  get silent(): boolean {
+    return this.#silent;
   }
 
   /** Resolves when messages can arrive; rejects when they never will: a conflict, or no permission. */
@@ -108,7 +115,11 @@ export class RabbitListener implements Listener, ConnectionUser {
     const subscription = this.#subscription;
     if (!subscription) this.#pursue();
     else if (this.state() === 'listen') {
-      await subscription.consume(this.#parts.topology).catch(() => undefined); // its channel says what is wrong
+      const isConsuming = await subscription.consume(this.#parts.topology).then(
+        () => true,
+        () => false, // its channel says what is wrong
+      );
+      if (this.#subscription === subscription) this.#subscribed = isConsuming;
       this.#tell(undefined);
     }
   }
@@ -128,11 +139,11 @@ export class RabbitListener implements Listener, ConnectionUser {
     const { topology, source } = this.#parts;
     const closing = async (): Promise<boolean> => {
       await this.#subscribing?.catch(() => undefined);
-      if (wish === 'listen') await this.#subscription?.cancel();
-      return (await this.#subscription?.close(topology.privateQueue)) ?? true;
+      if (wish !== 'stop') await this.#subscription?.cancel(); // a pause may have left them
+      return (await this.#subscription?.close(topology.privateQueue)) ?? !this.#unsure;
     };
     const work = closing();
-    const isConfirmed = !this.#silent && (await confirmed(() => work)); // a broker that is silent is not asked again
+    const isConfirmed = !this.#silent && (await this.#confirmed(() => work));
     if (this.#silent) void work.catch(() => undefined);
     this.#subscribed = false;
     this.#parts.onClosed();
@@ -145,16 +156,20 @@ export class RabbitListener implements Listener, ConnectionUser {
   /** No more messages: what was fetched can still be settled, so the channel stays. */
   #beQuiet(): Promise<void> {
     this.#retry.abort();
+    this.#subscribed = false;
     this.#quieting = this.#quiet();
     return this.#quieting;
   }
 
   async #quiet(): Promise<void> {
-    this.#silent = !(await confirmed(async () => {
+    this.#silent = false;
+    await this.#confirmed(async () => {
       await this.#subscribing?.catch(() => undefined);
-      await this.#subscription?.cancel();
+      if (this.#wish === 'pause' && this.#parts.settings.autoDelete) this.#subscription?.hold();
+      else await this.#subscription?.cancel();
+      this.#subscribed = false; // that of a subscription that came meanwhile, too
       return true;
-    }));
+    });
     this.#tell(undefined);
   }
 
@@ -182,8 +197,8 @@ export class RabbitListener implements Listener, ConnectionUser {
     this.#subscription = subscription;
     try {
       await subscription.open(model, topology);
-      if (this.#subscription !== subscription) throw new Error('The channel was closed'); // in the same packet as the answer
       this.#pause.succeeded();
+      this.#unsure = false;
       this.#subscribed = true;
       this.#started = true;
       this.#first.resolve();
@@ -209,6 +224,7 @@ export class RabbitListener implements Listener, ConnectionUser {
     if (this.#subscription !== subscription) return;
     this.#subscription = undefined;
     this.#subscribed = false;
+    this.#unsure = subscription.hasSettled;
     if (this.#wish !== 'listen') return;
     this.#tell(cause ?? new Error('The connection was lost'));
     // Without a cause it went with its connection: what comes next comes with the next one.
@@ -229,9 +245,13 @@ export class RabbitListener implements Listener, ConnectionUser {
   #tell(cause: Error | undefined): void {
     this.#parts.events.listener(this.status, cause);
   }
-}
 
-/** What the broker confirms in time: false when it does not, or says no. */
-function confirmed(work: () => Promise<boolean>): Promise<boolean> {
-  return within(work(), { timeoutMs: CONFIRM_MS }, () => new Error('late')).catch(() => false);
+  /** What the broker confirms in time: false when it does not, or says no. */
+  #confirmed(work: () => Promise<boolean>): Promise<boolean> {
+    const late = (): Error => {
+      this.#silent = true;
+      return new Error('late');
+    };
+    return within(work(), { timeoutMs: CONFIRM_MS }, late).catch(() => false);
+  }
 }

@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream';
 import { within } from '@ebbgate/core';
 import type { ChannelModel } from 'amqplib';
 import { rawConnection } from './amqplib-parts.js';
+import { closedInOrder } from './orderly-close.js';
 
 /** Closing asks the broker, and waits for its answer at most so long. */
 const CLOSE_MS = 3_000;
@@ -10,9 +11,9 @@ const CLOSE_MS = 3_000;
 export async function closeInTime(model: ChannelModel): Promise<void> {
   model.on('error', () => undefined);
   try {
-    await within(model.close(), { timeoutMs: CLOSE_MS }, () => new Error('no answer'));
+    await within(closedInOrder(model), { timeoutMs: CLOSE_MS }, () => new Error('no answer'));
   } catch {
-    // the broker does not answer, or the connection is gone already
+    // the broker does not answer
   } finally {
     endSocket(rawConnection(model).stream);
   }

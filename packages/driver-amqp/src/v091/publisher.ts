@@ -8,11 +8,12 @@ import {
   within,
 } from '@ebbgate/core';
 import { type ChannelModel, type ConfirmChannel, IllegalOperationError, type Message } from 'amqplib';
-import { asBrokerError, isNotFound } from '../broker-errors.js';
+import { asBrokerError, isNotFound, isRefused } from '../broker-errors.js';
 import type { ExchangeDeclaration } from '../topology.js';
-import { openConfirmChannel } from './channel.js';
-import type { BrokerConnection, ConnectionUser } from './connection.js';
+import { ChannelNotOpenedError, openConfirmChannel } from './channel.js';
+import { type BrokerConnection, closedError, type ConnectionUser } from './connection.js';
 import { Declarations } from './declarations.js';
+import { SendRoom } from './send-room.js';
 import { type Keeper, type Outgoing, Unconfirmed } from './unconfirmed.js';
 
 /** Overdue messages that the broker may still confirm: with more of them the channel is given up, to keep memory bounded. */
@@ -35,29 +36,31 @@ export class Publisher implements ConnectionUser, Keeper {
   #channel: ConfirmChannel | undefined;
   #opening: Promise<ConfirmChannel> | undefined;
   #declarations: Declarations | undefined;
-  /** Set while amqplib's buffer is full. */
-  #drained: Promise<void> | undefined;
+  readonly #room = new SendRoom();
   #overdue = 0;
   #overdueBytes = 0;
-  /** On the channel of now: the highest number that can be confirmed. */
-  #written = 0;
+  /** The last that was told of. */
+  #notOpened: ChannelNotOpenedError | undefined;
 
   constructor(connection: BrokerConnection, logger: Logger) {
     this.#connection = connection;
     this.#logger = logger;
     connection.users.add(this);
+    connection.whileOpen.addEventListener('abort', () => {
+      this.#room.onEnd();
+    });
   }
 
   onUp(model: ChannelModel): void {
-    this.#declarations = new Declarations(model); // the channel is opened by the next send
+    this.#declarations = new Declarations(model, this.#logger); // the channel is opened by the next send
   }
 
-  onDown(): void {
+  onDown(cause: Error): void {
     this.#declarations = undefined;
     const isClosed = this.#connection.state === 'closed';
     this.#forget(({ outgoing }) => {
       if (isClosed) return new TransportClosedError('The transport was closed', { outcome: 'unknown' });
-      return outgoing?.repeatable ? new SendAgain('the connection was lost') : lost('The connection');
+      return outgoing?.repeatable ? new SendAgain('the connection was lost') : lost('The connection', cause);
     });
   }
 
@@ -66,10 +69,10 @@ export class Publisher implements ConnectionUser, Keeper {
     const { exchange } = outgoing;
     const ready =
       channel !== undefined &&
-      this.#drained === undefined &&
+      !this.#room.isTaken &&
       this.#connection.state === 'connected' &&
       (exchange === undefined || this.#declarations?.has(exchange.name) === true);
-    return ready ? this.#orAgain(this.#write(channel, outgoing), outgoing) : this.#sendWhenReady(outgoing);
+    return ready ? this.#write(channel, outgoing, true) : this.#sendWhenReady(outgoing);
   }
 
   onOverdue(bytes: number): void {
@@ -85,15 +88,6 @@ export class Publisher implements ConnectionUser, Keeper {
     this.#overdueBytes = Math.max(0, this.#overdueBytes - bytes);
   }
 
-  async #orAgain(sent: Promise<void>, outgoing: Outgoing): Promise<void> {
-    try {
-      await sent;
-    } catch (error) {
-      if (!(error instanceof SendAgain)) throw error;
-      await this.#sendWhenReady(outgoing, error);
-    }
-  }
-
   /** Retry and deadline bound all of it. @param cause - why the first attempt has failed, if there was one */
   async #sendWhenReady(outgoing: Outgoing, cause?: SendAgain): Promise<void> {
     let failed = cause === undefined ? 0 : 1;
@@ -102,6 +96,9 @@ export class Publisher implements ConnectionUser, Keeper {
       if (last) await this.#beforeRetry(outgoing, failed, last);
       try {
         const channel = await this.#ready(outgoing);
+        if (this.#room.isTaken) await this.#room.turn(outgoing, () => this.#late());
+        if (this.#connection.state === 'closed') throw closedError(); // what is written now the broker ignores
+        if (channel !== this.#channel) throw new SendAgain('the channel was closed');
         await this.#write(channel, outgoing);
         return;
       } catch (error) {
@@ -130,17 +127,28 @@ export class Publisher implements ConnectionUser, Keeper {
   async #ready(outgoing: Outgoing): Promise<ConfirmChannel> {
     const { deadline, retry, exchange } = outgoing;
     const model = await this.#connection.whenUp(deadline, retry);
-    if (this.#connection.state === 'blocked') await this.#inTime(this.#connection.whenUnblocked(), outgoing);
+    if (this.#connection.state === 'blocked')
+      await this.#connection.whenUnblocked(deadline, () => this.#late());
     try {
       if (exchange) await this.#inTime(this.#declare(model, exchange), outgoing);
       const channel = await this.#inTime(this.#open(model), outgoing);
-      if (this.#drained) await this.#inTime(this.#drained, outgoing);
       if (channel === this.#channel) return channel;
     } catch (error) {
-      if (error instanceof MessagingError) throw error;
-      if (this.#connection.model === model) throw asBrokerError(error, 'Cannot publish');
+      if (this.#connection.state === 'closed') throw closedError();
+      if (error instanceof MessagingError || error instanceof SendAgain) throw error;
+      if (this.#connection.model === model) throw this.#notReady(error, 'Cannot publish');
     }
     throw new SendAgain('the connection was lost');
+  }
+
+  /** Nothing was written yet: a channel that the broker did not let us have is worth another try. */
+  #notReady(error: unknown, doing: string): Error {
+    if (!(error instanceof ChannelNotOpenedError) || isRefused(error)) return asBrokerError(error, doing);
+    const cause = redactedCause(error);
+    if (this.#notOpened !== error)
+      this.#logger.warn({ err: cause }, 'A channel was not opened; it is tried again');
+    this.#notOpened = error; // many sends may have waited for it
+    return new SendAgain(`the channel was not opened: ${cause.message}`, { cause });
   }
 
   async #declare(model: ChannelModel, exchange: ExchangeDeclaration): Promise<void> {
@@ -148,7 +156,7 @@ export class Publisher implements ConnectionUser, Keeper {
       await this.#declarations?.declare(exchange);
     } catch (error) {
       if (this.#connection.model !== model) throw new SendAgain('the connection was lost');
-      throw asBrokerError(error, `Cannot declare the exchange "${exchange.name}"`);
+      throw this.#notReady(error, `Cannot declare the exchange "${exchange.name}"`);
     }
   }
 
@@ -164,30 +172,18 @@ export class Publisher implements ConnectionUser, Keeper {
 
   async #openOn(model: ChannelModel): Promise<ConfirmChannel> {
     const channel = await openConfirmChannel(model, (error) => {
-      if (this.#channel === channel) this.#lost(error);
+      if (this.#channel !== channel) return;
+      if (error) this.#lost(error);
+      else this.#channel = this.#opening = undefined; // with its connection: `onDown` follows, and knows why
+    });
+    channel.on('drain', () => {
+      if (channel === this.#channel) this.#room.onDrain();
     });
     channel.on('return', (message) => {
       this.#returned(message);
     });
-    // One in the packet of the last answer, before anybody could refuse it.
-    if ((channel as { unconfirmed?: readonly unknown[] }).unconfirmed?.length !== 0) {
-      void channel.close().catch(() => undefined);
-      throw new Error('The broker has confirmed a message that was never sent');
-    }
-    this.#refuseStrangeConfirms(channel);
     if (this.#connection.model === model) this.#channel = channel;
     return channel;
-  }
-
-  /** amqplib would mistake every later confirm for that of another message. */
-  #refuseStrangeConfirms(channel: ConfirmChannel): void {
-    const check = ({ deliveryTag }: { readonly deliveryTag: number }): void => {
-      if (deliveryTag <= this.#written || channel !== this.#channel) return;
-      this.#giveUp(channel, new Error('The broker has confirmed a message that was never sent'));
-      throw new Error('A strange confirm'); // so that amqplib does not see it
-    };
-    channel.prependListener('ack', check);
-    channel.prependListener('nack', check);
   }
 
   #giveUp(channel: ConfirmChannel, why: Error): void {
@@ -195,17 +191,21 @@ export class Publisher implements ConnectionUser, Keeper {
     void channel.close().catch(() => undefined); // it is of no use any more
   }
 
-  #write(channel: ConfirmChannel, outgoing: Outgoing): Promise<void> {
+  /** @param orAgain - the first attempt: when it fails the others follow, else it rejects with SendAgain */
+  #write(channel: ConfirmChannel, outgoing: Outgoing, orAgain = false): Promise<void> {
     return new Promise((resolve, reject) => {
-      const entry = new Unconfirmed(outgoing, this, resolve, reject);
+      const fail = (error: Error): void => {
+        if (orAgain && error instanceof SendAgain) resolve(this.#sendWhenReady(outgoing, error));
+        else reject(error);
+      };
+      const entry = new Unconfirmed(outgoing, this, resolve, fail);
       const { exchange, routingKey, body, properties } = outgoing;
       const onConfirm = (error: unknown): void => {
-        entry.confirmed(error);
+        if (channel === this.#channel) entry.confirmed(error); // else settled with its channel
       };
       try {
         const room = channel.publish(exchange?.name ?? '', routingKey, body, properties, onConfirm);
-        this.#written += 1;
-        if (!room) this.#awaitDrain(channel);
+        if (!room) this.#room.onFull();
       } catch (error) {
         entry.fail(this.#notWritten(channel, error));
       }
@@ -238,38 +238,25 @@ export class Publisher implements ConnectionUser, Keeper {
    */
   #lost(error: Error | undefined): void {
     const missing = error !== undefined && isNotFound(error) ? error.message : undefined;
-    if (error && missing === undefined)
-      this.#logger.warn({ err: redactedCause(error) }, 'A publishing channel was lost; it is opened again');
+    const cause = error && redactedCause(error);
+    if (cause && missing === undefined)
+      this.#logger.warn({ err: cause }, 'A publishing channel was lost; it is opened again');
     this.#declarations?.forget();
     this.#forget(({ outgoing }) => {
       const name = outgoing?.exchange?.name;
       const isMissing = name !== undefined && missing?.includes(`'${name}'`) === true;
-      if (isMissing || outgoing?.repeatable) return new SendAgain('the channel was closed', { cause: error });
-      return lost('The channel', error);
+      if (isMissing || outgoing?.repeatable) return new SendAgain('the channel was closed', { cause });
+      return lost('The channel', cause);
     });
   }
 
   #forget(why: (entry: Unconfirmed) => Error): void {
     this.#channel = undefined;
     this.#opening = undefined;
-    this.#drained = undefined;
+    this.#room.onEnd();
     this.#overdue = 0;
     this.#overdueBytes = 0;
-    this.#written = 0;
     for (const entry of [...this.entries]) entry.fail(why(entry));
-  }
-
-  #awaitDrain(channel: ConfirmChannel): void {
-    this.#drained ??= new Promise((resolve) => {
-      const end = (): void => {
-        channel.off('drain', end);
-        channel.off('close', end);
-        if (this.#channel === channel) this.#drained = undefined;
-        resolve();
-      };
-      channel.on('drain', end);
-      channel.on('close', end);
-    });
   }
 
   #inTime<T>(work: Promise<T>, { deadline }: Outgoing): Promise<T> {

@@ -1,13 +1,16 @@
 import {
   AuthenticationError,
   ConfigurationError,
+  type Deadline,
   type DriverEvents,
   type Logger,
+  MessageDeliveryError,
   redactedCause,
   type ReplyQueue,
   type WireMessage,
   TimerEntry,
   timers,
+  TransportClosedError,
   within,
 } from '@ebbgate/core';
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
@@ -16,6 +19,7 @@ import { readMessage } from '../properties.js';
 import type { ReplyTopology } from '../topology.js';
 import { openChannel } from './channel.js';
 import type { BrokerConnection, ConnectionUser } from './connection.js';
+import { closedInOrder } from './orderly-close.js';
 import { RetryPause } from './retry-pause.js';
 
 const CLOSE_MS = 3_000;
@@ -23,6 +27,16 @@ const LONGEST_PAUSE_MS = 10_000;
 /** Replies are acknowledged after so many, or after so long. */
 const ACK_AFTER = 64;
 const ACK_WITHIN_MS = 50;
+
+/** What a reply queue is made of. */
+export interface ReplyQueueParts {
+  readonly connection: BrokerConnection;
+  readonly topology: ReplyTopology;
+  readonly events: DriverEvents;
+  readonly logger: Logger;
+  readonly onReply: (message: WireMessage) => void;
+  readonly onClosed: () => void;
+}
 
 /** The queue at which a process gets its replies: one name as long as the process lives, consumed again after each loss. */
 export class RabbitReplyQueue implements ReplyQueue, ConnectionUser {
@@ -36,21 +50,44 @@ export class RabbitReplyQueue implements ReplyQueue, ConnectionUser {
   readonly #pause = new RetryPause(LONGEST_PAUSE_MS);
   readonly #acks = new ReplyAcks();
   #consuming: Promise<void> | undefined;
+  readonly #onClosed: () => void;
   #first: { readonly resolve: () => void; readonly reject: (error: Error) => void } | undefined;
+  /** Requests that wait until their replies can arrive. */
+  #waiting: (() => void)[] = [];
 
-  constructor(
-    connection: BrokerConnection,
-    topology: ReplyTopology,
-    onReply: (message: WireMessage) => void,
-    events: DriverEvents,
-    logger: Logger,
-  ) {
+  constructor({ connection, topology, events, logger, onReply, onClosed }: ReplyQueueParts) {
     this.#connection = connection;
     this.#topology = topology;
-    this.#onReply = onReply;
     this.#events = events;
     this.#logger = logger;
+    this.#onReply = onReply;
+    this.#onClosed = onClosed;
     connection.users.add(this);
+  }
+
+  /** It is consumed: replies arrive. */
+  get isConsumed(): boolean {
+    return this.#channel !== undefined;
+  }
+
+  /**
+   * Resolves when it is consumed (AMQP-35).
+   *
+   * @throws MessageDeliveryError (`ERR_DELIVERY`, not sent) at the deadline, or after `retry` failed rounds; what else
+   * keeps the connection away.
+   */
+  async whenConsumed(deadline: Deadline, retry: number | undefined): Promise<void> {
+    await this.#connection.whenUp(deadline, retry);
+    if (this.isConsumed) return;
+    const consumed = new Promise<void>((resolve) => this.#waiting.push(resolve));
+    const late = (): Error =>
+      new MessageDeliveryError('The reply queue is not consumed: no reply could arrive');
+    await within(consumed, { timeoutMs: deadline.remainingMs }, late);
+    if (this.#abort.signal.aborted) throw new TransportClosedError('The transport was closed');
+  }
+
+  #tellWaiting(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
   get address(): string {
@@ -77,13 +114,15 @@ export class RabbitReplyQueue implements ReplyQueue, ConnectionUser {
     if (this.#abort.signal.aborted) return;
     this.#abort.abort();
     this.#connection.users.delete(this);
+    this.#onClosed();
+    this.#tellWaiting();
     const channel = this.#channel;
     if (!channel) return;
     this.#acks.write();
     const { privateQueue } = this.#topology;
     const work = async (): Promise<void> => {
       if (privateQueue !== undefined) await channel.deleteQueue(privateQueue);
-      await channel.close();
+      await closedInOrder(channel);
     };
     await within(work(), { timeoutMs: CLOSE_MS }, () => new Error('late')).catch(() => undefined);
   }
@@ -99,9 +138,10 @@ export class RabbitReplyQueue implements ReplyQueue, ConnectionUser {
 
   async #consume(model: ChannelModel): Promise<void> {
     let channel: Channel | undefined;
-    const state = { ended: false };
+    const state: { ended: boolean; cause: Error | undefined } = { ended: false, cause: undefined };
     const onEnd = (cause: Error | undefined): void => {
       state.ended = true;
+      state.cause ??= cause;
       if (channel) this.#lost(channel, cause);
     };
     try {
@@ -119,9 +159,10 @@ export class RabbitReplyQueue implements ReplyQueue, ConnectionUser {
       this.#pause.succeeded();
       this.#first?.resolve();
       this.#first = undefined;
+      this.#tellWaiting();
     } catch (error) {
       if (this.#abort.signal.aborted || this.#connection.model !== model) return;
-      this.#failed(asBrokerError(error, 'Cannot consume the reply queue'));
+      this.#failed(asBrokerError(state.cause ?? error, 'Cannot consume the reply queue'));
       void channel?.close().catch(() => undefined); // after a cancel it is still open
       await this.#pause.wait(this.#abort.signal);
     }

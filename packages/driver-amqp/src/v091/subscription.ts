@@ -5,6 +5,7 @@ import type { SourceQueue, SourceTopology } from '../topology.js';
 import { Acknowledger } from './acknowledger.js';
 import { openChannel } from './channel.js';
 import { RabbitDelivery } from './delivery.js';
+import { closedInOrder } from './orderly-close.js';
 import type { StreamOffsets } from './stream-offsets.js';
 import { unreadableMessage } from './unreadable-message.js';
 
@@ -39,6 +40,10 @@ export class Subscription {
   #channel: Channel | undefined;
   #acks: Acknowledger | undefined;
   #ended = false;
+  #endedBy: Error | undefined;
+  #hasSettled = false;
+  /** What comes is kept, not handed over. */
+  #holding = false;
 
   constructor(parts: SubscriptionParts) {
     this.#credit = parts.credit;
@@ -47,8 +52,25 @@ export class Subscription {
     this.#hooks = parts.hooks;
   }
 
-  /** Declares everything, then consumes everything: when it resolves a message sent by anyone arrives here. */
+  /** Something was settled on its channel, which the broker confirms at `close` only. */
+  get hasSettled(): boolean {
+    return this.#hasSettled;
+  }
+
+  /**
+   * Declares everything, then consumes everything: when it resolves a message sent by anyone arrives here. Rejects with
+   * what ended the channel first, which may come in the same packet as an answer.
+   */
   async open(model: ChannelModel, topology: SourceTopology): Promise<void> {
+    try {
+      await this.#open(model, topology);
+    } catch (error) {
+      throw this.#endedBy ?? error;
+    }
+    if (this.#ended) throw this.#endedBy ?? new Error('The channel was closed');
+  }
+
+  async #open(model: ChannelModel, topology: SourceTopology): Promise<void> {
     const channel = await openChannel(model, (error) => {
       this.#lost(error);
     });
@@ -64,11 +86,16 @@ export class Subscription {
     await this.consume(topology);
   }
 
-  /** Consumes everything that was declared: once more after `cancel`. */
+  /** Consumes everything that was declared: once more after `cancel`; or takes `hold` back. */
   async consume(topology: SourceTopology): Promise<void> {
     const channel = this.#channel;
     const acks = this.#acks;
     if (!channel || !acks) return;
+    if (this.#holding) {
+      this.#holding = false;
+      queueMicrotask(this.#handOverNext);
+      return;
+    }
     for (const source of topology.queues) {
       const take = (message: ConsumeMessage | null): void => {
         if (message) this.#onMessage(message, acks, source);
@@ -80,10 +107,19 @@ export class Subscription {
     }
   }
 
+  /**
+   * Hands nothing over until `consume`, and leaves the consumers where they are: for queues that go with their last one,
+   * and all that waits in them too. What comes meanwhile is kept: no more than the credit of each consumer.
+   */
+  hold(): void {
+    this.#holding = true;
+  }
+
   /** Resolves when the broker has confirmed that it sends no more; or when the channel is gone, to the same effect. */
   async cancel(): Promise<void> {
     const channel = this.#channel;
     if (!channel) return;
+    this.#holding = false;
     await Promise.all(this.#consumers.splice(0).map((tag) => channel.cancel(tag).catch(() => undefined)));
     this.#releaseKept();
   }
@@ -100,8 +136,7 @@ export class Subscription {
     if (!channel || !alive) return alive;
     try {
       if (removeQueue !== undefined) await channel.deleteQueue(removeQueue);
-      await channel.close();
-      return true;
+      return await closedInOrder(channel);
     } catch {
       return false;
     }
@@ -116,7 +151,7 @@ export class Subscription {
       message = unreadableMessage(error, raw.content.byteLength); // its server refuses, counts and reports it
     }
     const delivery = new RabbitDelivery(message, raw.fields, acks, this.#onSettled);
-    if (this.#held.size < this.#credit) this.#handOver(delivery);
+    if (this.#held.size < this.#credit && !this.#holding) this.#handOver(delivery);
     else this.#kept.push(delivery);
   }
 
@@ -128,12 +163,13 @@ export class Subscription {
   /** False when it was settled before, or went back with its channel. */
   readonly #onSettled = (delivery: RabbitDelivery): boolean => {
     if (!this.#held.delete(delivery)) return false;
+    this.#hasSettled = true;
     if (this.#kept.length > 0) queueMicrotask(this.#handOverNext); // never from within a call of the owner
     return true;
   };
 
   readonly #handOverNext = (): void => {
-    while (this.#held.size < this.#credit) {
+    while (this.#held.size < this.#credit && !this.#holding) {
       const next = this.#kept.shift();
       if (!next) return;
       this.#handOver(next);
@@ -156,6 +192,7 @@ export class Subscription {
   #lost(cause: Error | undefined): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.#endedBy = cause;
     this.#held.clear(); // the broker gives them to somebody
     this.#kept = [];
     this.#acks?.end();

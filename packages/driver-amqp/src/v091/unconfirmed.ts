@@ -36,11 +36,11 @@ export class Unconfirmed extends TimerEntry {
   readonly #bytes: number;
   readonly #keeper: Keeper;
   readonly #resolve: () => void;
-  readonly #reject: (error: unknown) => void;
+  readonly #reject: (error: Error) => void;
   /** Undefined once its deadline has come: amqplib keeps this entry until the confirm, which may never come. */
   #outgoing: Outgoing | undefined;
 
-  constructor(outgoing: Outgoing, keeper: Keeper, resolve: () => void, reject: (error: unknown) => void) {
+  constructor(outgoing: Outgoing, keeper: Keeper, resolve: () => void, reject: (error: Error) => void) {
     super();
     this.#outgoing = outgoing;
     this.#bytes = outgoing.body.byteLength;
@@ -64,7 +64,7 @@ export class Unconfirmed extends TimerEntry {
     else if (this.#leave()) this.#resolve();
   }
 
-  fail(error: unknown): void {
+  fail(error: Error): void {
     if (this.#leave()) this.#reject(error);
   }
 

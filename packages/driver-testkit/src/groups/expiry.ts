@@ -4,6 +4,7 @@ import { type Case, type Group, test, testWith } from '../case.js';
 import { Gate } from '../gate.js';
 import type { Lab } from '../lab.js';
 import { later } from '../later.js';
+import { expectRuns } from '../runs.js';
 import { numbered, textMessage, toFanout, toServer, toTopic } from '../test-message.js';
 import { failsWith } from '../traits.js';
 
@@ -117,7 +118,7 @@ const rpc: readonly Case[] = [
     const runs: number[] = [];
     await lab.serve(receiver, target, { run: (_: unknown, { n }: { n: number }) => runs.push(n) });
     await lab.until(client.call({}, 'run', { n: 2 }), 'a call');
-    assert.deepEqual(runs, [2]);
+    expectRuns(lab, runs, [2]);
   }),
 
   test('RPC: a request that expires while it waits for a slot does not run (RPC-02, AMQP-29)', async (lab) => {

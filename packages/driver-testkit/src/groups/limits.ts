@@ -91,7 +91,7 @@ export const limits: Group = {
         const error = await failsWith(
           lab,
           'ERR_DELIVERY',
-          lab.send(sender, toTopic(source), textMessage(body)),
+          lab.send(sender, toTopic(source), textMessage(body), { patient: false }),
           'publish()',
         );
         assert.equal(error.outcome, 'not-sent');

@@ -35,7 +35,7 @@ const sending: readonly Case[] = [
       const error = await failsWith(
         lab,
         'ERR_DELIVERY',
-        lab.send(sender, toTopic(source), 'too late', { timeoutMs: 40 }),
+        lab.send(sender, toTopic(source), 'too late', { timeoutMs: 40, patient: false }),
         'publish()',
       );
       assert.equal(error.outcome, 'not-sent');
@@ -54,7 +54,11 @@ const sending: readonly Case[] = [
       const source = lab.source();
       await lab.declare(receiver, source);
       await lab.cut(sender, receiver);
-      const work = lab.send(sender, toTopic(source), 'once', { retry: 0, timeoutMs: 3_600_000 });
+      const work = lab.send(sender, toTopic(source), 'once', {
+        retry: 0,
+        timeoutMs: 3_600_000,
+        patient: false,
+      });
       const error = await failsWith(lab, 'ERR_DELIVERY', work, 'publish()');
       assert.equal(error.outcome, 'not-sent');
     },
@@ -69,7 +73,7 @@ const sending: readonly Case[] = [
     await failsWith(
       lab,
       'ERR_DELIVERY',
-      lab.send(sender, toTopic(source), 'too late', { timeoutMs: 40 }),
+      lab.send(sender, toTopic(source), 'too late', { timeoutMs: 40, patient: false }),
       'publish()',
     );
     await lab.restore(receiver);
@@ -135,7 +139,7 @@ const stalled: readonly Case[] = [
       const error = await failsWith(
         lab,
         'ERR_DELIVERY',
-        lab.send(sender, toTopic(source), 'perhaps', { timeoutMs: 40 }),
+        lab.send(sender, toTopic(source), 'perhaps', { timeoutMs: 40, patient: false }),
         'publish()',
       );
       assert.ok(error.outcome === 'not-sent' || error.outcome === 'unknown', error.outcome);

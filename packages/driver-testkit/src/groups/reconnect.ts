@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import type { WireMessage } from '@ebbgate/core';
 import { type Case, type Group, testWith } from '../case.js';
 import { Gate } from '../gate.js';
 import { later } from '../later.js';
+import { openReplies } from '../replies.js';
+import { expectCount } from '../runs.js';
 import { numbered, textOf, toFanout, toReply, toServer, toTopic } from '../test-message.js';
 import { boundToItsChannel, type ChannelLoss, comesAgain, failsWith } from '../traits.js';
 
@@ -40,6 +41,7 @@ const listening: readonly Case[] = [
     const { sender, receiver } = await lab.pair();
     const source = lab.source();
     await lab.listen(receiver, source);
+    await lab.subscribed(receiver);
     const states: string[] = [];
     const subscribed: boolean[] = [];
     receiver.events.on('connection', ({ state }) => states.push(state));
@@ -140,19 +142,13 @@ const listening: readonly Case[] = [
 const around: readonly Case[] = [
   testWith(['faults'], 'the address for replies stays, and works after the return (AMQP-35)', async (lab) => {
     const { sender, receiver } = await lab.pair();
-    const gate = new Gate();
-    const texts: string[] = [];
-    const onReply = (message: WireMessage): void => {
-      texts.push(textOf(message));
-      gate.open();
-    };
-    const { address } = await lab.until(receiver.openReplyQueue(onReply), 'openReplyQueue()');
+    const { queue, texts, arrived } = await openReplies(lab, receiver);
     for (let times = 0; times < 2; times += 1) {
       await lab.cut(sender, receiver);
       await lab.restore(sender, receiver);
     }
-    await lab.send(sender, toReply(address), 'still here');
-    await lab.until(gate.opened, 'a reply');
+    await lab.send(sender, toReply(queue.address), 'still here');
+    await arrived(1);
     assert.deepEqual(texts, ['still here']);
   }),
 
@@ -196,7 +192,7 @@ const around: readonly Case[] = [
       assert.equal(await lab.until(answer, 'the answer'), 'answered');
       await lab.subscribed(receiver);
       assert.equal(await lab.until(client.call({}, 'hold'), 'a call'), 'answered');
-      assert.equal(runs, 2);
+      expectCount(lab, runs, 2, 'runs');
     },
   ),
 
@@ -208,7 +204,7 @@ const around: readonly Case[] = [
       const target = lab.source();
       await lab.serve(receiver, target, { ping: () => 'pong' });
       await lab.cut(sender, receiver);
-      const client = lab.client(sender, target, { timeoutMs: 50 });
+      const client = lab.impatientClient(sender, target, { timeoutMs: 50 });
       const [call, cast] = await lab.until(
         Promise.allSettled([client.call({}, 'ping'), client.cast({}, 'ping')]),
         'both to settle',
@@ -217,7 +213,7 @@ const around: readonly Case[] = [
       await failsWith(lab, 'ERR_DELIVERY', client.cast({}, 'ping'), 'cast()');
       await lab.restore(sender, receiver);
       await lab.subscribed(receiver);
-      assert.equal(await lab.until(client.prepare({ timeoutMs: null }).call({}, 'ping'), 'a call'), 'pong');
+      assert.equal(await lab.until(lab.client(sender, target).call({}, 'ping'), 'a call'), 'pong');
     },
   ),
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { Deadline } from '@ebbgate/core';
 import { type Group, test, testWith } from '../case.js';
 import { Gate } from '../gate.js';
 import { later } from '../later.js';
-import { textMessage, toFanout } from '../test-message.js';
+import { expectCount, expectRuns } from '../runs.js';
+import { toFanout } from '../test-message.js';
 
 export const serverLifecycle: Group = {
   name: 'server lifecycle',
@@ -47,7 +47,7 @@ export const serverLifecycle: Group = {
       const server = await lab.serve(
         receiver,
         target,
-        { note, count: () => seen.length },
+        { note, count: () => new Set(seen).size },
         { slots: 4, prefetch: 4 },
       );
       const client = lab.client(sender, target);
@@ -65,8 +65,9 @@ export const serverLifecycle: Group = {
         (count) => count === 200,
         '200 runs',
       );
-      assert.deepEqual(
-        seen.sort((a, b) => a - b),
+      expectRuns(
+        lab,
+        seen,
         Array.from({ length: 200 }, (_, n) => n),
       );
     }),
@@ -119,11 +120,7 @@ export const serverLifecycle: Group = {
         for (let turn = 0; turn < 3; turn += 1) {
           await lab.until(server.stop(), 'stop()');
           await lab.until(server.wait(), 'wait()');
-          const options = { deadline: Deadline.after(lab.waitMs), mandatory: false, retry: undefined };
-          await lab.until(
-            (async () => sender.publish(toFanout(target), textMessage('{}'), options))(),
-            'publish()',
-          );
+          await lab.send(sender, toFanout(target), '{}');
           await lab.until(server.start(), 'start()');
         }
         const client = lab.client(sender, target);
@@ -133,7 +130,8 @@ export const serverLifecycle: Group = {
           (count) => count !== 0,
           'a run',
         );
-        assert.deepEqual([runs, server.counts.malformed], [1, 0]);
+        expectCount(lab, runs, 1, 'runs');
+        assert.equal(server.counts.malformed, 0);
       },
     ),
   ],

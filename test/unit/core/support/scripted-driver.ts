@@ -134,6 +134,7 @@ export class ScriptedDriver implements Driver {
   /** The names of the methods in the order of their calls. */
   readonly asked: string[] = [];
   readonly listeners: ScriptedListener[] = [];
+  now: DriverStatus = { connection: 'connected', listeners: [] };
   onConnect: (deadline: Deadline) => Promise<void> = () => Promise.resolve();
   onClose: () => Promise<void> = () => Promise.resolve();
   onPublish: (destination: Destination, message: WireMessage, options: PublishOptions) => MaybePromise<void> =
@@ -164,7 +165,7 @@ export class ScriptedDriver implements Driver {
   }
 
   status(): DriverStatus {
-    return { connection: 'connected', listeners: [] };
+    return this.now;
   }
 
   publish(destination: Destination, message: WireMessage, options: PublishOptions): MaybePromise<void> {

@@ -1,0 +1,38 @@
+import type { BrokerConnection } from './connection.js';
+
+/** Servers that share one connection: each has a channel, and the broker's `channel_max` is 2047 (`decisions.md` 30). */
+const SERVERS_EACH = 1_000;
+
+/** The connections that consume: one, and a further one for each thousand servers. */
+export class ConsumingConnections {
+  readonly first: BrokerConnection;
+  readonly #make: () => BrokerConnection;
+  readonly #all: BrokerConnection[];
+  #isOpen = false;
+
+  constructor(make: () => BrokerConnection) {
+    this.#make = make;
+    this.first = make();
+    this.#all = [this.first];
+  }
+
+  get all(): readonly BrokerConnection[] {
+    return this.#all;
+  }
+
+  /** They begin to connect, those that come later too. */
+  open(): void {
+    this.#isOpen = true;
+    for (const connection of this.#all) connection.open();
+  }
+
+  /** The one for a further server, which must become its user before anything is awaited. */
+  forServer(): BrokerConnection {
+    const free = this.#all.find(({ users }) => users.size < SERVERS_EACH);
+    if (free) return free;
+    const another = this.#make();
+    this.#all.push(another);
+    if (this.#isOpen) another.open();
+    return another;
+  }
+}
