@@ -12,7 +12,17 @@ const LAYERS = {
   'driver-amqp': ['@ebbgate/core', 'amqplib'],
   'driver-testkit': ['@ebbgate/core', '@ebbgate/rpc'],
   service: ['@ebbgate/core', '@ebbgate/rpc'],
-  compute: ['@ebbgate/core', '@ebbgate/rpc', '@ebbgate/service', 'commander', 'pino', 'zod'],
+  compute: [
+    '@ebbgate/core',
+    '@ebbgate/rpc',
+    '@ebbgate/service',
+    'better-sqlite3',
+    'commander',
+    'kysely',
+    'pg',
+    'pino',
+    'zod',
+  ],
   cli: ['@ebbgate/core', '@ebbgate/rpc', '@ebbgate/service', 'commander'],
 };
 

@@ -1,6 +1,7 @@
 // Brings node_modules in step with package-lock.json. Only node: modules: it runs on a fresh clone.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ensureBuildTools } from './build-tools.mjs';
 import { npm, root } from './run.mjs';
 
 function lockedPackages(path) {
@@ -31,7 +32,10 @@ export function isInstalled() {
 /** Installs when needed; says so on stderr. Exits the process when it fails. */
 export async function ensureInstalled() {
   if (isInstalled()) return;
-  console.error('Installing the dependencies (npm ci): about half a minute, longer on a slow network …');
+  await ensureBuildTools();
+  console.error(
+    'Installing the dependencies (npm ci): about two minutes, one of which compiles better-sqlite3 …',
+  );
   // --include=dev: the compiler is a development dependency, and NODE_ENV may say production.
   const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'];
   const { code, output } = await npm(args, { capture: true });

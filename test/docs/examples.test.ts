@@ -8,8 +8,18 @@ import { runCommand } from '../support/run-command.js';
 const root = process.cwd();
 const tsc = join(root, 'node_modules/typescript-native/bin/tsc');
 
+/** Loaded before a program: it is told to end the moment it can hear that. */
+const EARLY_SIGTERM = `process.on('newListener', (name) => {
+  if (name === 'SIGTERM') queueMicrotask(() => process.emit('SIGTERM', 'SIGTERM'));
+});
+`;
+
 /** Writes the files of an example, compiles them as a user would, and runs the last one. */
-async function compileAndRun(name: string, files: ReadonlyMap<string, string>): Promise<string> {
+async function compileAndRun(
+  name: string,
+  files: ReadonlyMap<string, string>,
+  before?: string,
+): Promise<string> {
   const folder = join(root, 'build/doc-examples', name);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -19,7 +29,9 @@ async function compileAndRun(name: string, files: ReadonlyMap<string, string>): 
   const compiled = await runCommand(process.execPath, [tsc], folder);
   expect(compiled.stdout + compiled.stderr).to.equal('');
   const main = [...files.keys()].at(-1)?.replace(/\.ts$/, '.js') ?? '';
-  const ran = await runCommand(process.execPath, [main], folder);
+  if (before !== undefined) writeFileSync(join(folder, 'before.js'), before);
+  const preload = before === undefined ? [] : ['--import', './before.js'];
+  const ran = await runCommand(process.execPath, [...preload, main], folder);
   expect(ran.stderr).to.equal('');
   expect(ran.code).to.equal(0);
   return ran.stdout;
@@ -49,5 +61,17 @@ describe('documentation: examples', function () {
     const examples = docExamples(join(root, 'docs/getting-started.md'));
     const printed = await compileAndRun('getting-started', named(examples));
     expect(printed).to.equal(examples.find(({ file }) => file === 'worker.ts')?.output);
+  });
+
+  it('the worker of the getting-started page exits with 0 and without a word when SIGTERM comes before it has started (GS-104)', async () => {
+    const examples = docExamples(join(root, 'docs/getting-started.md'));
+    expect(await compileAndRun('early-sigterm', named(examples), EARLY_SIGTERM)).to.equal('');
+  });
+
+  it('the service of the service guide finishes over its ops topic what SIGTERM finds open, prints what the page says, and exits with 0 (GS-3, GS-30)', async () => {
+    const examples = docExamples(join(root, 'docs/service-guide.md'));
+    expect([...named(examples).keys()]).to.deep.equal(['copier-api.ts', 'copier.ts', 'main.ts']);
+    const printed = await compileAndRun('service-guide', named(examples));
+    expect(printed).to.equal(examples.find(({ file }) => file === 'main.ts')?.output);
   });
 });

@@ -9,7 +9,7 @@ import { runCommand } from '../support/run-command.js';
 const root = process.cwd();
 
 describe('the packages, packed and installed into an empty project', function () {
-  this.timeout(240_000);
+  this.timeout(720_000); // better-sqlite3 is compiled
   let project = '';
 
   before(async () => {
@@ -31,7 +31,7 @@ describe('the packages, packed and installed into an empty project', function ()
       'npm',
       ['install', '--no-audit', '--no-fund', ...tarballs.map((file) => `./${file}`)],
       project,
-      180_000,
+      600_000,
     );
     expect(installed.code, installed.stderr).to.equal(0);
   });

@@ -43,7 +43,7 @@ class Site {
   }
 
   async conductor(name: string, ...flags: string[]): Promise<DaemonProcess> {
-    return this.#start(['conductor', '--name', name, ...flags]);
+    return this.#start(['conductor', '--name', name, '--scheduler', 'local', ...flags]);
   }
 
   async compute(host: string, ...flags: string[]): Promise<DaemonProcess> {

@@ -197,6 +197,31 @@ describe('signals to a service that is a process', function () {
     expect(making.lines).to.not.include('initHost');
   });
 
+  it('ends in the same way when its top level awaits the start (GS-104)', async () => {
+    const awaitStart = true;
+    for (const [plan, line, code] of [
+      [{ initHost: 'heeds the signal' }, 'initHost', 0],
+      [{ initHost: 'hangs', budgets }, 'initHost', 3],
+      [{ initHost: 'heeds the signal', cleanupHost: 'hangs', budgets }, 'initHost', 3],
+    ] as const) {
+      const process = worker({ ...plan, awaitStart });
+      await process.line(line);
+      process.signal('SIGTERM');
+      expect(await process.ended, JSON.stringify(plan)).to.deep.equal({ code, signal: null });
+      expect(process.lines).to.include('cleanupHost').and.not.include('started');
+      expect(process.lines.at(-1)).to.equal('state exited');
+      expect(process.stderr).to.equal('');
+    }
+    const well = worker({ awaitStart });
+    await well.line('started');
+    well.signal('SIGTERM');
+    expect(await well.ended).to.deep.equal({ code: 0, signal: null });
+    const failing = worker({ initHost: 'fails', awaitStart });
+    expect(await failing.ended).to.deep.equal({ code: 1, signal: null });
+    expect(failing.lines).to.include('cleanupHost').and.include('onExit start-failed');
+    expect(failing.stderr).to.include('no hypervisor');
+  });
+
   it('ends with 1 when it could not start, after clean-up', async () => {
     const process = worker({ initHost: 'fails' });
     expect(await process.ended).to.deep.equal({ code: 1, signal: null });

@@ -69,7 +69,7 @@ describe('recorded cases that need a broker', function () {
     return (await rabbit.view.queues(vhost())).map(({ name }) => name);
   }
 
-  it('call_expired_request: a request that nobody took in time is never run (RPC-03)', async () => {
+  it('call_expired_request: a request that nobody took in time is never run (RPC-02)', async () => {
     const transport = connect();
     await end(await serve(transport, {}));
     const client = new RpcClient(transport, { topic: 'compute' }, { timeoutMs: 300 });
@@ -81,7 +81,7 @@ describe('recorded cases that need a broker', function () {
   });
 
   for (const name of ['durable_conflict', 'head/head_durable_conflict']) {
-    it(`${name}: server and client are told of the conflict, and nothing is declared instead (W23, AMQP-28)`, async () => {
+    it(`${name}: server and client are told of the conflict, and nothing is declared instead (W23, AMQP-21)`, async () => {
       await serve(connect(), {});
       const outcome = readCapture(name).outcome['call echo']?.[0];
       expect(outcome?.raised?.type ?? 'returned').to.equal(
@@ -119,7 +119,7 @@ describe('recorded cases that need a broker', function () {
   }
 
   for (const name of ['reconnect', 'head/reconnect']) {
-    it(`${name}: a call outlives the cut of every connection of both sides (AMQP-13, RPC-01)`, async () => {
+    it(`${name}: a call outlives the cut of every connection of both sides (AMQP-35, RPC-01)`, async () => {
       const { outcome } = readCapture(name);
       const steps = Object.values(outcome).map(([seen]) => seen?.returned);
       const proxy = await FaultProxy.start({ port: rabbit.port });

@@ -34,7 +34,7 @@ describe('our client in the place of the recorded one (W1, W5, W10, W14, W17, W2
     if (!isReplayed(cover, 'client')) continue;
     const sends = recordedSends(readCapture(name));
 
-    it(`${name}: publishes the same and reaches the same outcome, ${String(sends.length)} times (AMQP-24, RPC-01, RPC-16)`, async () => {
+    it(`${name}: publishes the same and reaches the same outcome, ${String(sends.length)} times (RPC-01, RPC-16)`, async () => {
       expect(sends).to.not.have.lengthOf(0);
       const side = await OurSide.start(cover.options);
       const replay = new ClientReplay(

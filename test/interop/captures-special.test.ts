@@ -25,7 +25,7 @@ describe('recorded cases that are more than an exchange of messages', function (
     await Promise.all(sides.splice(0).map((side) => side.close()));
   });
 
-  it('amqp_heartbeats: sends them in time on every connection, and lives on those of the broker (W24, AMQP-12)', async () => {
+  it('amqp_heartbeats: sends them in time on every connection, and lives on those of the broker (W24, AMQP-13, AMQP-14)', async () => {
     const side = await start('amqp_heartbeats');
     await side.transport.connect();
     const beats = side.peer.connections.map((connection) =>
@@ -41,7 +41,7 @@ describe('recorded cases that are more than an exchange of messages', function (
     expect(side.transport.status().connection).to.equal('connected');
   });
 
-  it('call_fanout_refused: sends nothing (RPC-12)', async () => {
+  it('call_fanout_refused: sends nothing (RPC-10)', async () => {
     const side = await start('call_fanout_refused');
     const client = new RpcClient(side.transport, { topic: 'compute', fanout: true });
     expect(await rejectionOf(client.call({}, 'echo', { value: 1 }))).to.include({

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, it } from 'mocha';
 import { CapturedLog } from '../support/captured-log.js';
 import { deferred, rejectionOf } from '../support/deferred.js';
 import { enveloped } from '../support/recorded.js';
-import { within } from '../support/rigs/deadline.js';
+import { eventually, within } from '../support/rigs/deadline.js';
 import { sharedRabbit } from '../support/rigs/shared-rabbit.js';
 import { innerOf, textIn } from './replay/capture.js';
 import { asRecorded } from './replay/client.js';
@@ -100,7 +100,7 @@ describe('deviations on purpose that no recording meets', function () {
     expect(otherName).to.match(/altnames/i);
   });
 
-  it('refuses a version of null by that name, and a missing one means 1.0 (W9, RPC-11)', async () => {
+  it('refuses a version of null by that name, and a missing one means 1.0 (W9, RPC-12)', async () => {
     const server = await serve({ m: () => 'ran' });
     deliver(1, { method: 'm', args: {}, ...CALL, version: null });
     const failure = await failureOf(0);
@@ -138,7 +138,7 @@ describe('deviations on purpose that no recording meets', function () {
     await server.wait();
   });
 
-  it('never runs a request whose time has passed while it waited for a slot (W27, RPC-03)', async () => {
+  it('never runs a request whose time has passed while it waited for a slot (W27, RPC-02)', async () => {
     const gate = deferred();
     const seen: unknown[] = [];
     const server = await serve(
@@ -160,6 +160,30 @@ describe('deviations on purpose that no recording meets', function () {
     await server.stop();
     await server.wait();
     expect(seen).to.deep.equal([1, 3]);
+  });
+
+  it('has no consumers while all its slots are taken for long, and has them again when one is free (W33, AMQP-10)', async () => {
+    const gate = deferred();
+    const options = { slots: 1, prefetch: 2, stallMs: 50, maxHeldMs: 100 };
+    const server = new RpcServer(
+      side.transport,
+      { topic: 'compute', server: 'one' },
+      [{ m: () => gate.promise }],
+      options,
+    );
+    await server.start();
+    deliver(1, { method: 'm', args: {} });
+    deliver(2, { method: 'm', args: {} });
+    for (let queues = 0; queues < 3; queues += 1)
+      await within('a cancel', LIMIT_MS, side.peer.next('basic.cancel'));
+    const back = await within('what waited to go back', LIMIT_MS, side.peer.next('basic.reject'));
+    expect(back.args).to.deep.equal({ deliveryTag: 2, requeue: true });
+    expect(side.peer.received('basic.consume')).to.have.lengthOf(3);
+    expect(side.peer.received('queue.delete')).to.deep.equal([]);
+    gate.resolve();
+    await eventually('the consumers', LIMIT_MS, () => side.peer.received('basic.consume').length === 6);
+    await server.stop();
+    await server.wait();
   });
 
   it('sends dates with milliseconds and their zone (W32)', async () => {

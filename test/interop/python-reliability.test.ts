@@ -74,7 +74,7 @@ describe('Python and ours when something goes wrong', function () {
     expect(before).to.be.greaterThan(0);
   });
 
-  it('a request that comes twice is run once, here and there (W19, AMQP-31)', async () => {
+  it('a request that comes twice is run once, here and there (W19, RPC-19)', async () => {
     const python = await live.python();
     const { endpoint } = await live.serve({ topic: 'twice-ours', server: 'js' }, new Target());
     await python.send({ command: 'start_server', topic: 'twice-theirs', server: 'py' });
@@ -102,7 +102,7 @@ describe('Python and ours when something goes wrong', function () {
     await broker.close();
   });
 
-  it('a Python client that gave up gets no late reply, and no harm is done (RPC-03)', async () => {
+  it('a late reply to a Python client that gave up does no harm (RPC-07)', async () => {
     const { endpoint } = await live.serve({ topic: 'late', server: 'js' }, new Target());
     const error = await pythonError(
       pythonCall(caller, { topic: 'late', method: 'hold', args: { key: 'x' }, timeout: 1 }),

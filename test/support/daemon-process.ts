@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { type DaemonEvent, readDaemonLine } from '#compute/main-job/daemon-events.js';
 
 const PROGRAM = fileURLToPath(new URL('../../../packages/compute/dist/main.js', import.meta.url));
-/** Nothing here takes longer; what does is killed. */
+/** Nothing here takes longer, unless it is said; what does is killed. */
 const LIMIT_MS = 60_000;
 
 /** How a daemon ended. */
@@ -25,11 +25,15 @@ export class DaemonProcess {
   #over = false;
 
   /** @param url - of the broker, which is given by the environment */
-  constructor(url: string, argv: readonly string[]) {
+  constructor(
+    url: string,
+    argv: readonly string[],
+    { limitMs = LIMIT_MS }: { readonly limitMs?: number } = {},
+  ) {
     this.child = fork(PROGRAM, [...argv, '--events', '--end-with-parent', '--log-level', 'warn'], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       env: { PATH: process.env['PATH'], EBBGATE_URL: url },
-      timeout: LIMIT_MS,
+      timeout: limitMs,
       killSignal: 'SIGKILL',
     });
     this.ended = this.#end();

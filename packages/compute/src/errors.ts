@@ -63,6 +63,16 @@ export class NoValidHostError extends MessagingError {
   }
 }
 
+/** The host has no room for the instance (`ERR_NO_RESOURCES`): nothing was done there. */
+export class ResourcesUnavailableError extends MessagingError {
+  /** The brand of its instances. */
+  static override readonly kind: string = 'ResourcesUnavailableError';
+
+  constructor(message: string, options: MessagingErrorOptions = {}) {
+    super(message, { ...options, code: 'ERR_NO_RESOURCES' });
+  }
+}
+
 /** The hypervisor could not do what was asked (`ERR_HYPERVISOR`). */
 export class HypervisorError extends MessagingError {
   /** The brand of its instances. */
@@ -90,5 +100,38 @@ export class OperationAbortedError extends MessagingError {
 
   constructor(message: string, options: MessagingErrorOptions = {}) {
     super(message, { outcome: 'unknown', ...options, code: 'ERR_ABORTED' });
+  }
+}
+
+/** The hypervisor could not do what was asked, and all is as it was before (`ERR_ROLLED_BACK`). */
+export class RolledBackError extends MessagingError {
+  /** The brand of its instances. */
+  static override readonly kind: string = 'RolledBackError';
+
+  constructor(message: string, options: MessagingErrorOptions = {}) {
+    super(message, { ...options, code: 'ERR_ROLLED_BACK' });
+  }
+}
+
+/** The host that an operation needs is down (`ERR_HOST_DOWN`): refused at once, and nothing has happened. */
+export class HostDownError extends MessagingError {
+  /** The brand of its instances. */
+  static override readonly kind: string = 'HostDownError';
+
+  constructor(message: string, options: MessagingErrorOptions = {}) {
+    super(message, { outcome: 'not-sent', ...options, code: 'ERR_HOST_DOWN' });
+  }
+}
+
+/**
+ * The database cannot be reached, or cannot do what was asked (`ERR_DATABASE`). With `outcome` `unknown` the connection
+ * was lost while a change was being committed: it is there as a whole, or not at all.
+ */
+export class DatabaseError extends MessagingError {
+  /** The brand of its instances. */
+  static override readonly kind: string = 'DatabaseError';
+
+  constructor(message: string, options: MessagingErrorOptions = {}) {
+    super(message, { ...options, code: 'ERR_DATABASE' });
   }
 }

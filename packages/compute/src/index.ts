@@ -1,40 +1,68 @@
+export type { ActionParts } from './api/action-parts.js';
+export { InstanceActions } from './api/actions.js';
+export { Rebuilds } from './api/rebuilds.js';
 export { ExternalEvents } from './api/external-events.js';
+export { Moves } from './api/moves.js';
+export { CellRouter } from './api/cell-router.js';
 export { type BootRequest, Servers } from './api/servers.js';
+export {
+  type CellAccess,
+  CellRegistry,
+  type CellRegistryOptions,
+  type ConductorCells,
+  type ImageRemoval,
+} from './cells/cell-access.js';
+export type { AllocationRatios } from './compute/capacity-report.js';
 export { ComputeHost, type ComputeHostEvents } from './compute/compute-host.js';
 export type { CompleteHostOptions, ComputeHostOptions } from './compute/host-options.js';
 export type { HostProcess } from './compute/host-process.js';
 export type { ComputeLimits } from './compute/manager.js';
-export { Conductor, type ConductorOptions } from './conductor/conductor.js';
 export {
   type ConductorService,
   conductorService,
   type ConductorServiceOptions,
 } from './conductor/conductor-service.js';
+export { Cell, type CellRepository } from './db/cells.js';
+export type { InstanceMappings } from './db/instance-mappings.js';
+export type { LocalRecords } from './db/local-records.js';
 export { MemoryRecords, type RecordEvents } from './db/memory-records.js';
 export type { Identified, MemoryRepository, OnChange } from './db/memory-repository.js';
+export type { NetworkState, NetworkStore } from './db/network-store.js';
+export { openRecords, type OpenRecordsOptions } from './db/open-records.js';
+export type { WatchedRecords } from './db/record-watch.js';
 export { RemoteRecords, type RemoteRecordsOptions } from './db/remote-records.js';
 export type {
+  Allocation,
+  AllocationRepository,
   Expected,
+  HostCapacity,
   InstanceRepository,
   MigrationRepository,
   Records,
   Repository,
+  Resources,
+  ServiceChanges,
   ServiceRecord,
+  ServiceReport,
   ServiceRepository,
 } from './db/repositories.js';
 export {
+  DatabaseError,
   ExternalEventError,
   FieldUnsetError,
+  HostDownError,
   HypervisorError,
   MigrationPreCheckError,
   NoValidHostError,
   ObjectFormatError,
   OperationAbortedError,
   RecordNotFoundError,
+  RolledBackError,
+  ResourcesUnavailableError,
   UnexpectedStateError,
 } from './errors.js';
 export { FakeNetworking, type FakeNetworkingOptions } from './network/fake.js';
-export type { Networking } from './network/networking.js';
+export type { DirectedNetworking, Networking, PortedNetworking } from './network/networking.js';
 export { RemoteNetworking } from './network/remote.js';
 export {
   BlockDeviceMapping,
@@ -49,6 +77,7 @@ export { Flavor, type FlavorFields } from './objects/flavor.js';
 export { ImageMeta, type ImageMetaFields, ImageMetaProps } from './objects/image-meta.js';
 export { Instance, type InstanceFields } from './objects/instance.js';
 export { LibvirtLiveMigrateData, type LibvirtLiveMigrateDataFields } from './objects/migrate-data.js';
+export { MigrationContext, type MigrationContextFields } from './objects/migration-context.js';
 export { Migration, type MigrationFields } from './objects/migration.js';
 export {
   NetworkRequest,
@@ -57,6 +86,9 @@ export {
   type NetworkRequestListFields,
 } from './objects/network-request.js';
 export { type FieldName, NovaObject, type ObjectIdentity } from './objects/nova-object.js';
+export { Destination, type DestinationFields } from './objects/destination.js';
+export { InstanceGroup, type InstanceGroupFields } from './objects/instance-group.js';
+export { type SelectionFields, SelectionObject } from './objects/selection.js';
 export { RequestSpec, type RequestSpecFields, SchedulerLimits } from './objects/request-spec.js';
 export type { MigrationStatus, TaskState, VmState } from './objects/states.js';
 export { ComputeApi, type ComputeApiOptions } from './rpc/compute-api.js';
@@ -76,7 +108,9 @@ export {
   type ResultOf,
 } from './rpc/methods.js';
 export { NAMED_METHODS } from './rpc/named-methods.js';
+export { novaContext, type NovaContextOptions } from './rpc/nova-context.js';
 export { OTHER_METHODS } from './rpc/other-methods.js';
+export type { TopicOptions, TopicOverrides } from './rpc/topic-table.js';
 export {
   COMPUTE_RPC_VERSION,
   CONDUCTOR_TOPIC,
@@ -85,19 +119,37 @@ export {
   RECORDS_TOPIC,
   RPC_TOPIC,
   RPC_TOPIC_OPS,
+  SCHEDULER_TOPIC,
 } from './rpc/topics.js';
+export { SCHEDULER_METHODS, type SchedulerMethods } from './rpc/scheduler-methods.js';
+export { MAX_BUILD_ATTEMPTS } from './scheduler/build-attempts.js';
+export { resourcesOf } from './scheduler/flavor-resources.js';
+export { LocalScheduler, type LocalSchedulerOptions } from './scheduler/local-scheduler.js';
+export { RemoteScheduler, type RemoteSchedulerOptions } from './scheduler/remote-scheduler.js';
+export type { Scheduler, Selection, SelectOptions } from './scheduler/scheduler.js';
+export { schedulerService, type SchedulerServiceOptions } from './scheduler/scheduler-service.js';
+export { Liveness, type LivenessOptions } from './servicegroup/liveness.js';
+export type { VersionCapSources } from './rpc/version-caps.js';
+export { COMPUTE_SERVICE_VERSION } from './rpc/version-levels.js';
+export type { ConsoleAddress, PowerOffOptions, SnapshotOptions, VirtActions } from './virt/actions.js';
 export type {
+  DestroyOptions,
   Guest,
   GuestState,
   LiveMigrateOptions,
   MemoryProgress,
   SpawnOptions,
   VirtDriver,
-  WorkOptions,
 } from './virt/driver.js';
+export type { ColdMoves, RestartOptions } from './virt/cold-moves.js';
+export { FakeActions, type FakeActionsOptions } from './virt/fake-actions.js';
+export { FakeSnapshotMoves, type FakeSnapshotMovesParts } from './virt/fake-snapshot-moves.js';
+export { FakeColdMoves, type FakeColdMovesParts } from './virt/fake-cold-moves.js';
 export { FakeVirtDriver, type FakeVirtOptions } from './virt/fake.js';
 export { HypervisorDirectory } from './virt/hypervisor-directory.js';
 export { HypervisorNetwork } from './virt/hypervisor-network.js';
-export type { GuestStore, Hypervisors } from './virt/hypervisors.js';
+export type { GuestStore, Hypervisors, ImageStore } from './virt/hypervisors.js';
 export type { Pause } from './virt/pause.js';
 export { type Hold, StepControl, type VirtStep } from './virt/step-control.js';
+export type { SnapshotMoves } from './virt/snapshot-moves.js';
+export type { WorkOptions } from './virt/work-options.js';

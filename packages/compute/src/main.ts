@@ -2,11 +2,12 @@
 import { tmpdir } from 'node:os';
 import { ConfigurationError, type Logger, MessagingError, silentLogger } from '@ebbgate/core';
 import { Command, CommanderError } from 'commander';
+import { DatabaseError } from './errors.js';
 import { brokerAt, isInProcess } from './main/broker.js';
-import { runCompute } from './main/compute-daemon.js';
-import { runConductor } from './main/conductor-daemon.js';
 import { stderrLog } from './main/daemon.js';
-import { readComputeOptions, readConductorOptions, withDaemonFlags } from './main/daemon-options.js';
+import { daemonCommands } from './main/daemon-commands.js';
+import { canDraw } from './main/local-terminal.js';
+import { operatorCommands } from './main/operator-commands.js';
 import { type JobParts, runMainJob } from './main-job.js';
 import { DaemonError } from './main-job/daemon.js';
 import { Interruption, INTERRUPTION_CODES } from './main-job/interruption.js';
@@ -15,12 +16,9 @@ import { type JobOptions, readJobOptions } from './main-job/job-options.js';
 import { JsonView } from './main-job/json-view.js';
 import { LiveView } from './main-job/live-view.js';
 import { PlainView } from './main-job/plain-view.js';
+import { OperatorError, OperatorUsageError } from './operator/work.js';
+import { methodsPage } from './rpc/methods-page.js';
 import { methodsText } from './rpc/methods-text.js';
-
-const DAEMON_HELP = `
-SIGTERM and the first SIGINT drain; a SIGINT while it drains ends it at once.
-Exit codes: 0 all was finished · 1 could not start · 2 usage · 3 work was left · 4 the overall time-out ended it ·
-130 SIGINT while draining.`;
 
 const EXIT = { holds: 0, broken: 1, usage: 2, outputClosed: 141 } as const;
 
@@ -28,8 +26,7 @@ function makeView(json: boolean, now: () => number): View {
   const { stdout } = process;
   const write = (text: string): void => void stdout.write(text);
   if (json) return new JsonView(write);
-  const canDraw = stdout.isTTY && process.env['TERM'] !== 'dumb' && process.env['CI'] === undefined;
-  return canDraw ? new LiveView(stdout, now) : new PlainView(write);
+  return canDraw() ? new LiveView(stdout, now) : new PlainView(write);
 }
 
 /** With a broker that other processes can reach each host is one. */
@@ -74,37 +71,12 @@ async function mainJob(flags: unknown): Promise<void> {
   const now = (): number => performance.now() - beganAt;
   const view = makeView(options.json, now);
   try {
-    const holds = await runMainJob(options, { view, logger, now, interrupted, ...processes });
+    const parts = { view, logger, now, interrupted, temporaryFolder: tmpdir() };
+    const holds = await runMainJob(options, { ...parts, ...processes });
     process.exitCode = holds ? EXIT.holds : EXIT.broken;
   } finally {
     view.end();
   }
-}
-
-function addDaemons(root: Command): void {
-  const compute = root
-    .command('compute')
-    .description('A compute host with a fake hypervisor. SIGTERM drains it.')
-    .option('--host <name>', 'its name: the server of its topics (default: that of the machine)')
-    .requiredOption('--state-dir <folder>', 'where the guests of all hosts are kept; shared by them; needed')
-    .option('--boot-ms <ms>', 'how long a boot takes (default: 600)')
-    .option('--migration-ms <ms>', 'how long the memory of a guest takes to be copied (default: 4000)')
-    .option('--ops-topic <name>', 'topic of what finishes operations (default: compute-ops)')
-    .option('--no-ops-server', 'serve topic compute only')
-    .option('--max-concurrent-builds <n>', 'default: 10')
-    .option('--max-concurrent-live-migrations <n>', 'default: 1')
-    .option('--recheck-interval <seconds>', 'how often operations held open are checked (default: 10)');
-  withDaemonFlags(compute).action((flags: unknown) => runCompute(readComputeOptions(flags)));
-  const conductor = root
-    .command('conductor')
-    .description('A conductor: has the records, unless told otherwise. SIGTERM drains it.')
-    .option('--name <name>', 'its name: the server of its topics (default: that of the machine)')
-    .option(
-      '--records <where>',
-      'memory: has them, and serves them to all; rpc: uses those (default: memory)',
-    );
-  withDaemonFlags(conductor).action((flags: unknown) => runConductor(readConductorOptions(flags)));
-  for (const daemon of [compute, conductor]) daemon.addHelpText('after', DAEMON_HELP);
 }
 
 function program(): Command {
@@ -130,15 +102,18 @@ function program(): Command {
       '--transport <url>',
       'the broker; with rabbit://… each host is a process of its own (default: memory:)',
     )
+    .option('--database <url>', 'has the records (default: a new SQLite file, removed at the end)')
     .action(mainJob);
-  addDaemons(root);
+  for (const command of operatorCommands(endWithReader)) root.addCommand(command);
+  for (const command of daemonCommands()) root.addCommand(command.copyInheritedSettings(root));
   root
     .command('methods')
     .description('Prints the table of compute methods: version, call or cast, topic, arguments.')
     .option('--json', 'as one JSON object')
-    .action(({ json }: { readonly json?: boolean }) => {
+    .option('--markdown', 'the tables of conductor and scheduler too, as a page of the documentation')
+    .action(({ json, markdown }: { readonly json?: boolean; readonly markdown?: boolean }) => {
       endWithReader();
-      process.stdout.write(methodsText(json === true));
+      process.stdout.write(markdown === true ? methodsPage() : methodsText(json === true));
     });
   for (const command of root.commands) command.exitOverride();
   return root;
@@ -171,13 +146,15 @@ async function main(): Promise<void> {
 function isUsage(error: unknown): boolean {
   return (
     error instanceof ConfigurationError ||
+    error instanceof OperatorUsageError ||
     (error instanceof MessagingError && ['ERR_DRIVER_LOAD', 'ERR_INVALID_TRANSPORT_URL'].includes(error.code))
   );
 }
 
 function describe(error: unknown): string {
-  if (error instanceof DaemonError || (isUsage(error) && error instanceof Error))
+  if (error instanceof DaemonError || error instanceof DatabaseError || error instanceof OperatorError)
     return `error: ${error.message}`;
+  if (isUsage(error) && error instanceof Error) return `error: ${error.message}`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 

@@ -8,10 +8,17 @@ export interface Capture {
   readonly version: string;
   readonly args: Record<string, unknown>;
   readonly results: readonly unknown[];
+  /** Host that it was sent to. */
+  readonly server: string;
+  /** The inner object of the request, as it was sent. */
+  readonly request: Readonly<Record<string, unknown>>;
+  /** The inner objects of its replies, in order. */
+  readonly replies: readonly Readonly<Record<string, unknown>>[];
 }
 
 interface Recorded {
   readonly kind: 'call' | 'cast';
+  readonly server: string;
   readonly request: { readonly envelope: { readonly 'oslo.message': string } };
   readonly replies: readonly { readonly envelope: { readonly 'oslo.message': string } }[];
 }
@@ -25,10 +32,20 @@ export function readCaptures(): readonly Capture[] {
     .map((file) => {
       const recorded = JSON.parse(readFileSync(new URL(file, FOLDER), 'utf8')) as Recorded; // our own fixture
       const message = JSON.parse(recorded.request.envelope['oslo.message']) as Capture; // as a client sent it
-      const results = recorded.replies.map(
-        ({ envelope }) => (JSON.parse(envelope['oslo.message']) as { result: unknown }).result, // as a server did
+      const replies = recorded.replies.map(
+        ({ envelope }) => JSON.parse(envelope['oslo.message']) as Record<string, unknown>, // as a server did
       );
       const { method, version, args } = message;
-      return { name: file.replace('.json', ''), kind: recorded.kind, method, version, args, results };
+      return {
+        name: file.replace('.json', ''),
+        kind: recorded.kind,
+        method,
+        version,
+        args,
+        results: replies.map(({ result }) => result),
+        server: recorded.server,
+        request: { ...message },
+        replies,
+      };
     });
 }

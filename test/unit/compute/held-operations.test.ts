@@ -2,6 +2,7 @@ import { install } from '@sinonjs/fake-timers';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import { silentLogger } from '@ebbgate/core';
+import { RecordNotFoundError } from '@ebbgate/compute';
 import { TaskRegistry } from '@ebbgate/service';
 import { HeldOperations } from '#compute/compute/held-operations.js';
 
@@ -55,6 +56,13 @@ describe('operations held open for another host', () => {
     await clock.tickAsync(1000);
     expect(tasks.size).to.equal(1);
     over = true;
+    await clock.tickAsync(1000);
+    expect(tasks.counts).to.include({ completed: 0, failed: 1 });
+    expect(clock.countTimers()).to.equal(0);
+  });
+
+  it('are closed when there is no record of them: what was asked for is not known to anybody (GS-100)', async () => {
+    held.open('k', { name: 'op' }, () => Promise.reject(new RecordNotFoundError('migration', 'm')));
     await clock.tickAsync(1000);
     expect(tasks.counts).to.include({ completed: 0, failed: 1 });
     expect(clock.countTimers()).to.equal(0);

@@ -30,17 +30,28 @@ function movesGuests(machines: Hypervisors): void {
   expect([...b.guests()]).to.deep.equal([['u1', 'running']]);
   expect([a.state('u1'), a.expected(), b.expected()]).to.deep.equal([undefined, [], []]);
   expect(b.move('u9', 'a')).to.equal(false);
+  b.takeBack('u1'); // nothing was kept of it
+  b.keep('u1');
+  expect([b.state('u1'), b.kept(), machines.locate('u1')]).to.deep.equal([undefined, ['u1'], []]);
+  b.keep('u1');
+  b.takeBack('u1');
+  expect([b.state('u1'), b.kept()]).to.deep.equal(['running', []]);
+  b.keep('u1');
+  b.dropKept('u1');
+  b.dropKept('u1');
+  expect(b.kept()).to.deep.equal([]);
+  b.set('u1', 'running');
   b.remove('u1');
   b.remove('u1');
   expect(machines.locate('u1')).to.deep.equal([]);
 }
 
 describe('the machines of fake hypervisors', () => {
-  it('hand guests over in one step, in memory', () => {
+  it('hand guests over in one step, and keep those that may come back, in memory', () => {
     movesGuests(new HypervisorNetwork());
   });
 
-  it('hand guests over in one step, in a folder', () => {
+  it('hand guests over in one step, and keep those that may come back, in a folder', () => {
     inFolder((folder) => {
       movesGuests(new HypervisorDirectory(join(folder, 'new', 'deep')));
     });

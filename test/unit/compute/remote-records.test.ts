@@ -3,7 +3,7 @@ import { RpcClient } from '@ebbgate/rpc';
 import {
   conductorService,
   Instance,
-  type MemoryRecords,
+  type LocalRecords,
   Migration,
   RecordNotFoundError,
   RECORDS_TOPIC,
@@ -19,7 +19,7 @@ let sites = 0;
 interface Site {
   readonly transport: Transport;
   readonly records: RemoteRecords;
-  readonly own: MemoryRecords;
+  readonly own: LocalRecords;
 }
 
 /** A conductor that has the records, and the records as others see them. */
@@ -103,9 +103,11 @@ describe('records over RPC', () => {
       await records.services.report({ binary: 'compute', host: 'b', state: 'running', reportedAtMs: 5 });
       await records.services.report({ binary: 'compute', host: 'a', state: 'draining', reportedAtMs: 6 });
       expect(told).to.deep.equal(['b running', 'a draining']);
-      expect(await records.services.list('compute')).to.deep.equal([
-        { binary: 'compute', host: 'a', state: 'draining', reportedAtMs: 6 },
-        { binary: 'compute', host: 'b', state: 'running', reportedAtMs: 5 },
+      const listed = await records.services.list('compute');
+      expect(listed).to.deep.equal(await own.services.list('compute'));
+      expect(listed.map(({ host, state, reportedAtMs }) => [host, state, reportedAtMs])).to.deep.equal([
+        ['a', 'draining', 6],
+        ['b', 'running', 5],
       ]);
     }));
 

@@ -92,8 +92,8 @@ describe('routing of compute messages', () => {
 
   it('takes another name for the ops topic (GS-27)', async () => {
     const { api } = recording({ opsTopic: 'compute-alt' });
-    expect(api.topicOf('live_migration')).to.equal('compute-alt');
-    expect(api.topicOf('prep_resize')).to.equal('compute');
+    expect(await api.topicOf('live_migration', 'h1')).to.equal('compute-alt');
+    expect(await api.topicOf('prep_resize', 'h1')).to.equal('compute');
   });
 
   it('keeps the topic of one message from all others (COMP-05)', async () => {

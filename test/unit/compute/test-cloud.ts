@@ -4,11 +4,15 @@ import { RecordedJob } from '#compute/main-job/recorded-job.js';
 import { silentLogger } from '@ebbgate/core';
 import type { DrainReport } from '@ebbgate/service';
 import {
+  type ArgsOf,
   ComputeApi,
+  ConductorApi,
+  type ConductorMethods,
   type FakeVirtDriver,
   type Instance,
   type Migration,
   type MigrationStatus,
+  RPC_TOPIC,
 } from '@ebbgate/compute';
 
 export const SOURCE = 'compute-a';
@@ -96,12 +100,67 @@ export class TestCloud {
 
   /** An API whose follow-ups go to this topic. */
   apiOn(topic: string): ComputeApi {
-    return new ComputeApi(this.cloud.computeApi.transport, { opsTopic: topic });
+    const how = topic === RPC_TOPIC ? { versionCap: '6.4' } : { opsTopic: topic };
+    return new ComputeApi(this.cloud.computeApi.transport, how);
   }
 
   /** Resolves when nothing runs on a host. */
   async idle(host: string): Promise<void> {
     await this.cloud.host(host).process.service.registry.whenIdle();
+  }
+
+  /** Ends a host at once, as the death of its process does; an operator says that it is dead. */
+  async crash(host: string): Promise<void> {
+    const { process } = this.cloud.host(host);
+    process.terminate('SIGTERM');
+    process.terminate('SIGINT'); // during a drain: at once
+    await process.done;
+    await this.cloud.records.services.update('compute', host, { forcedDown: true });
+  }
+
+  /** Resolves when a host that drains has handed a request on, the next one from now. */
+  handedOn(host: string): Promise<void> {
+    return new Promise((resolve) => {
+      this.cloud.host(host).process.service.registry.events.on('ended', ({ task, failed }) => {
+        if (task.name.startsWith('hand_on:') && !failed) resolve();
+      });
+    });
+  }
+
+  /** Sends a rebuild to the conductor, as the API does, with some arguments replaced. */
+  async askConductorToRebuild(
+    instance: Instance,
+    replaced: Partial<ArgsOf<ConductorMethods['rebuild_instance']>>,
+  ): Promise<void> {
+    await new ConductorApi(this.cloud.computeApi.transport).cast({}, 'rebuild_instance', {
+      instance,
+      orig_image_ref: null,
+      image_ref: null,
+      injected_files: [],
+      new_pass: null,
+      orig_sys_metadata: null,
+      bdms: null,
+      recreate: false,
+      on_shared_storage: null,
+      preserve_ephemeral: false,
+      host: null,
+      request_spec: null,
+      reimage_boot_volume: false,
+      target_state: null,
+      ...replaced,
+    });
+  }
+
+  /** What is allocated to an instance, or a migration: the hosts. */
+  async allocatedOn(consumer: string): Promise<readonly string[]> {
+    const found = await this.cloud.records.allocations.find({ consumer });
+    return found.map(({ host }) => host).sort();
+  }
+
+  /** The records say, of an instance, `vm/task@host`. */
+  async stateOf(uuid: string): Promise<string> {
+    const one = await this.cloud.records.instances.get(uuid);
+    return `${one.get('vm_state')}/${one.get('task_state') ?? '-'}@${String(one.find('host'))}`;
   }
 
   /** Sends SIGTERM; resolves when new requests are refused, with a promise of the end. */
@@ -119,6 +178,15 @@ export class TestCloud {
     await stopped;
     return { ended, hasEnded: () => over };
   }
+}
+
+/** The code of what something rejects with; undefined when it does not. */
+export async function codeOf(work: Promise<unknown>): Promise<unknown> {
+  const error: unknown = await work.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  return (error as { code?: unknown } | undefined)?.code;
 }
 
 function push<T>(list: T[], value: T): void {

@@ -24,7 +24,8 @@ export class ExternalEvents {
     const host = instance.find('host');
     if (host) hosts.add(host);
     for (const migration of await this.#records.migrations.find({ instance_uuid: instance.get('uuid') })) {
-      if (isFinal(migration.get('status'))) continue;
+      // The other end of a move to another cell is told there.
+      if (isFinal(migration.get('status')) || migration.find('cross_cell_move') === true) continue;
       hosts.add(migration.get('source_compute'));
       const dest = migration.find('dest_compute');
       if (dest) hosts.add(dest);

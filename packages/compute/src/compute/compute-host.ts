@@ -54,7 +54,7 @@ export class ComputeHost {
 
   /** Begins a run. Resolves when it serves. */
   async start(): Promise<void> {
-    const process = new HostProcess(this.#options, async (request, next) => {
+    const process = new HostProcess(this.#options, (request, next) => {
       this.#told(request);
       return next(request);
     });
@@ -80,6 +80,7 @@ export class ComputeHost {
   }
 
   #told({ topic, method, context }: ServerRequest): void {
+    if (!this.events.has('request')) return;
     this.events.emit('request', { topic, method, requestId: context.requestId });
   }
 }

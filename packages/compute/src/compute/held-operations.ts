@@ -1,5 +1,6 @@
 import type { Logger } from '@ebbgate/core';
 import type { TaskRecord, TaskRegistry } from '@ebbgate/service';
+import { RecordNotFoundError } from '../errors.js';
 
 interface Held {
   readonly timer: NodeJS.Timeout;
@@ -57,7 +58,7 @@ export class HeldOperations {
 
   async #recheck(key: string, isOver: () => Promise<boolean>): Promise<void> {
     try {
-      if (!(await isOver())) return;
+      if (!(await isOver().catch(overWhenGone))) return;
     } catch (error) {
       this.#options.logger.debug(
         { err: error, operation: key },
@@ -72,4 +73,10 @@ export class HeldOperations {
     );
     this.close(key, new Error('ended without a word'));
   }
+}
+
+/** What has no record any more, or never had one, does not go on. */
+function overWhenGone(error: unknown): boolean {
+  if (error instanceof RecordNotFoundError) return true;
+  throw error;
 }

@@ -3,8 +3,10 @@ import type { TaskRegistry } from '@ebbgate/service';
 import type { Records } from '../db/repositories.js';
 import type { Networking } from '../network/networking.js';
 import type { ComputeApi } from '../rpc/compute-api.js';
+import type { ConductorApi } from '../rpc/conductor-api.js';
 import type { VirtDriver } from '../virt/driver.js';
 import type { EventWaiters } from './event-waiters.js';
+import type { InstanceLocks } from './instance-locks.js';
 
 /** What the operations of one compute host work with, from its start to its end. */
 export interface HostContext {
@@ -14,9 +16,12 @@ export interface HostContext {
   readonly virt: VirtDriver;
   readonly networking: Networking;
   readonly computeApi: ComputeApi;
+  readonly conductorApi: ConductorApi;
   /** Everything that runs here, for the drain to wait for. */
   readonly tasks: TaskRegistry;
   readonly events: EventWaiters;
+  /** One operation on an instance at a time. */
+  readonly locks: InstanceLocks;
   readonly logger: Logger;
   /** Aborts when the process ends: whatever still runs ends then and touches nothing any more. */
   readonly lifetime: AbortSignal;

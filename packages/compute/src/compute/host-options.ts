@@ -5,6 +5,7 @@ import type { Networking } from '../network/networking.js';
 import type { ComputeApiOptions } from '../rpc/compute-api.js';
 import { RPC_TOPIC_OPS } from '../rpc/topics.js';
 import type { VirtDriver } from '../virt/driver.js';
+import { type AllocationRatios, DEFAULT_RATIOS } from './capacity-report.js';
 import type { ComputeLimits } from './manager.js';
 
 /** What a compute host is made of. */
@@ -29,6 +30,10 @@ export interface ComputeHostOptions {
   readonly budgets?: Partial<DrainBudgets>;
   /** How much is done at the same time, and how often is looked. */
   readonly limits?: Partial<ComputeLimits>;
+  /** Zone that it is in; default null: none. */
+  readonly availabilityZone?: string | null;
+  /** How often each resource of the machine may be given away; what is left out has its default: 4 for CPUs, else 1. */
+  readonly allocationRatios?: Partial<AllocationRatios>;
   /** Default 300000. */
   readonly vifPluggingTimeoutMs?: number;
   /** Default 10000. */
@@ -40,7 +45,11 @@ export interface ComputeHostOptions {
 }
 
 /** The options with their defaults. */
-export interface CompleteHostOptions extends Required<Omit<ComputeHostOptions, 'limits' | 'health'>> {
+export interface CompleteHostOptions extends Required<
+  Omit<ComputeHostOptions, 'limits' | 'health' | 'allocationRatios'>
+> {
+  /** Complete. */
+  readonly allocationRatios: AllocationRatios;
   /** Complete. */
   readonly limits: ComputeLimits;
   /** Absent: the health endpoints are not opened. */
@@ -55,7 +64,9 @@ export function completeHostOptions(options: ComputeHostOptions): CompleteHostOp
     vifPluggingTimeoutMs: 300_000,
     reportIntervalMs: 10_000,
     ownsProcess: false,
+    availabilityZone: null,
     ...options,
+    allocationRatios: { ...DEFAULT_RATIOS, ...options.allocationRatios },
     limits: { maxConcurrentBuilds: 10, maxConcurrentLiveMigrations: 1, recheckMs: 10_000, ...options.limits },
   });
 }

@@ -4,11 +4,18 @@ import { type Launched, launch, Service, taskInterceptor, TaskRegistry } from '@
 import { guardRecords } from '../db/guarded-records.js';
 import type { Records } from '../db/repositories.js';
 import { OperationAbortedError } from '../errors.js';
+import { BASE_METHODS, baseEndpoint } from '../rpc/base-endpoint.js';
 import { ComputeApi } from '../rpc/compute-api.js';
+import { ConductorApi } from '../rpc/conductor-api.js';
 import { objectSerializer } from '../rpc/object-serializer.js';
+import { remoteErrors } from '../rpc/remote-errors.js';
 import { RPC_TOPIC } from '../rpc/topics.js';
+import { COMPUTE_SERVICE_VERSION, SERVICE_VERSION_WITHOUT_OPS } from '../rpc/version-levels.js';
+import { CapacityReport } from './capacity-report.js';
 import { EventWaiters } from './event-waiters.js';
 import type { CompleteHostOptions } from './host-options.js';
+import { handOnStarts } from './hand-on.js';
+import { InstanceLocks } from './instance-locks.js';
 import { ComputeManager, SELF_TRACKED } from './manager.js';
 
 /**
@@ -26,6 +33,7 @@ export class HostProcess {
   readonly #transport: Transport;
   readonly #logger: Logger;
   readonly #options: CompleteHostOptions;
+  readonly #computeApi: ComputeApi;
   #launched: Launched | undefined;
 
   /** @param observe - sees every request that arrives, on either server */
@@ -35,26 +43,36 @@ export class HostProcess {
     this.#transport = options.openTransport();
     const records = guardRecords(options.records, this.#lifetime.signal);
     const registry = new TaskRegistry({ logger: options.logger });
-    const endpoint = this.#makeEndpoint(records, registry);
-    const track = taskInterceptor(registry, { skip: (method) => SELF_TRACKED.has(method) });
-    const serverOn = (topic: string): RpcServer =>
-      new RpcServer(this.#transport, { topic, server: options.name }, [endpoint], {
+    this.#computeApi = this.#makeApi(records);
+    const manager = this.#makeManager(records, registry);
+    const endpoints = [manager.endpoint, baseEndpoint('compute')];
+    const untracked = (method: string): boolean => SELF_TRACKED.has(method) || BASE_METHODS.has(method);
+    const track = taskInterceptor(registry, { skip: untracked });
+    const serverOn = (topic: string, inner: readonly ServerInterceptor[]): RpcServer =>
+      new RpcServer(this.#transport, { topic, server: options.name }, endpoints, {
         serializer: objectSerializer,
-        interceptors: [observe, track],
+        remoteErrors,
+        interceptors: [observe, ...inner],
       });
-    this.newRequestServer = serverOn(RPC_TOPIC);
-    this.opsServer = options.opsTopic === null ? undefined : serverOn(options.opsTopic);
-    this.service = this.#makeService(records, registry);
+    this.newRequestServer = serverOn(RPC_TOPIC, [track]);
+    const handOn = this.#handOn(registry);
+    this.opsServer = options.opsTopic === null ? undefined : serverOn(options.opsTopic, [handOn, track]);
+    this.service = this.#makeService(records, registry, manager);
   }
 
   /** Resolves when the service serves; rejects with what kept it from starting. */
   async start(): Promise<void> {
     const logger = this.#logger;
     this.#launched = this.#options.ownsProcess
-      ? launch(this.service, { logger })
+      ? launch(this.service, { logger, onReload: () => this.reload() })
       : // The process has several hosts: its signals are not for one of them, nor does it end with one.
         launch(this.service, { logger, signals: [], exit: () => this.#end() });
     await this.service.start();
+  }
+
+  /** What SIGHUP does: reads the version cap again, and which versions the other hosts have (GS-92). */
+  reload(): Promise<void> {
+    return this.#computeApi.refresh();
   }
 
   /** Does what a signal to the process would: the code path of its handler. */
@@ -74,34 +92,65 @@ export class HostProcess {
     await this.#transport.close();
   }
 
-  #makeEndpoint(records: Records, tasks: TaskRegistry): object {
-    const { name, virt, networking, logger, limits, api, opsTopic, vifPluggingTimeoutMs } = this.#options;
-    const computeApi = new ComputeApi(this.#transport, { ...(opsTopic !== null && { opsTopic }), ...api });
+  #makeApi({ services }: Records): ComputeApi {
+    const { api, opsTopic } = this.#options;
+    return new ComputeApi(this.#transport, { services, ...(opsTopic !== null && { opsTopic }), ...api });
+  }
+
+  /** For what begins something and comes to the ops server once the drain has begun. */
+  #handOn(tasks: TaskRegistry): ServerInterceptor {
+    const { name: host, logger, api } = this.#options;
+    return handOnStarts({
+      host,
+      interceptors: api.interceptors,
+      transport: this.#transport,
+      conductorApi: new ConductorApi(this.#transport),
+      tasks,
+      logger,
+      lifetime: this.#lifetime.signal,
+      isDraining: () => this.service.state === 'draining',
+    });
+  }
+
+  #makeManager(records: Records, tasks: TaskRegistry): ComputeManager {
+    const { name, virt, networking, logger, limits, vifPluggingTimeoutMs } = this.#options;
+    const computeApi = this.#computeApi;
     const lifetime = this.#lifetime.signal;
     const events = new EventWaiters();
+    const locks = new InstanceLocks(lifetime);
     const host = {
       host: name,
       records,
       virt,
       networking,
       computeApi,
+      conductorApi: new ConductorApi(this.#transport),
       tasks,
       events,
+      locks,
       logger,
       lifetime,
       vifPluggingTimeoutMs,
     };
-    return new ComputeManager(host, limits).endpoint;
+    return new ComputeManager(host, limits);
   }
 
-  #makeService(records: Records, registry: TaskRegistry): Service {
-    const { name, budgets, logger, reportIntervalMs, health, ownsProcess } = this.#options;
+  #makeService(records: Records, registry: TaskRegistry, compute: ComputeManager): Service {
+    const { name, virt, budgets, logger, reportIntervalMs, health, ownsProcess } = this.#options;
+    const { availabilityZone, allocationRatios } = this.#options;
+    const capacity = new CapacityReport(records.allocations, virt, allocationRatios);
+    const version = this.opsServer ? COMPUTE_SERVICE_VERSION : SERVICE_VERSION_WITHOUT_OPS;
     return new Service({
       name: 'compute',
       host: name,
       manager: {
-        reportState: ({ state, host }) =>
-          records.services.report({ binary: 'compute', host, state, reportedAtMs: Date.now() }),
+        initHost: (signal) => compute.startUp(signal),
+        periodic: compute.periodic,
+        reportState: async ({ state, host }) => {
+          await capacity.tell(host); // before the host says that it takes requests
+          const report = { binary: 'compute', host, state, reportedAtMs: Date.now(), version };
+          await records.services.report({ ...report, availabilityZone });
+        },
       },
       newRequestServer: this.newRequestServer,
       ...(this.opsServer && { opsServer: this.opsServer }),

@@ -1,10 +1,16 @@
 import type { Logger } from '@ebbgate/core';
+import type { ConductorCells } from '../cells/cell-access.js';
 import type { Records } from '../db/repositories.js';
 import type { ComputeApi } from '../rpc/compute-api.js';
+import type { Scheduler } from '../scheduler/scheduler.js';
 
 /** What the tasks of a conductor work with. */
 export interface ConductorContext {
   readonly records: Records;
   readonly computeApi: ComputeApi;
+  /** Chooses hosts and claims them. */
+  readonly scheduler: Scheduler;
   readonly logger: Logger;
+  /** Undefined: this one is the only cell. */
+  readonly cells?: ConductorCells | undefined;
 }

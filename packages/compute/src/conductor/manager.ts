@@ -1,7 +1,11 @@
 import { CONDUCTOR_METHODS, CONDUCTOR_NAMESPACE, CONDUCTOR_RPC_VERSION } from '../rpc/conductor-methods.js';
 import { makeEndpoint } from '../rpc/endpoint.js';
 import type { ConductorContext } from './conductor-context.js';
-import { scheduleAndBuild } from './tasks/build.js';
+import { buildAgain, scheduleAndBuild } from './tasks/build.js';
+import { RebuildTask } from './tasks/rebuild.js';
+import { CrossCellConfirmTask } from './tasks/cross-cell-confirm.js';
+import { CrossCellRevertTask } from './tasks/cross-cell-revert.js';
+import { migrateServer } from './tasks/cold-migrate.js';
 import { LiveMigrateTask } from './tasks/live-migrate.js';
 
 /** What a conductor answers to. The work is in `tasks/`. */
@@ -9,6 +13,12 @@ export function conductorEndpoint(conductor: ConductorContext): object {
   const its = { version: CONDUCTOR_RPC_VERSION, namespace: CONDUCTOR_NAMESPACE };
   return makeEndpoint(CONDUCTOR_METHODS, its, {
     schedule_and_build_instances: (context, args) => scheduleAndBuild(conductor, context, args),
+    build_instances: (context, args) => buildAgain(conductor, context, args),
+    rebuild_instance: (context, args) => new RebuildTask(conductor, context, args).run(),
+    migrate_server: (context, args) => migrateServer(conductor, context, args),
+    confirm_snapshot_based_resize: (context, args) =>
+      new CrossCellConfirmTask(conductor, context, args).run(),
+    revert_snapshot_based_resize: (context, args) => new CrossCellRevertTask(conductor, context, args).run(),
     live_migrate_instance: (context, args) => new LiveMigrateTask(conductor, context, args).run(),
   });
 }

@@ -1,13 +1,25 @@
 import { expectedExceptions, ValidationError } from '@ebbgate/rpc';
-import type { Expected, Records, Repository } from '../db/repositories.js';
+import type {
+  AllocationRepository,
+  Expected,
+  Records,
+  Repository,
+  ServiceRepository,
+} from '../db/repositories.js';
 import { RecordNotFoundError, UnexpectedStateError } from '../errors.js';
 import type { NovaObject } from '../objects/nova-object.js';
-import { makeEndpoint } from '../rpc/endpoint.js';
+import { type Handlers, makeEndpoint } from '../rpc/endpoint.js';
 import type { Dictionary } from '../rpc/kinds.js';
-import { RECORD_METHODS, RECORDS_NAMESPACE, RECORDS_RPC_VERSION } from '../rpc/record-methods.js';
+import {
+  RECORD_METHODS,
+  type RecordMethods,
+  RECORDS_NAMESPACE,
+  RECORDS_RPC_VERSION,
+} from '../rpc/record-methods.js';
+import { reportFrom, resourcesFrom, serviceChangesFrom, toWire } from '../rpc/record-wire.js';
 
 /** The records as those have them who reach them over RPC only. */
-export function recordsEndpoint({ instances, migrations, services }: Records): object {
+export function recordsEndpoint({ instances, migrations, services, allocations }: Records): object {
   const its = { version: RECORDS_RPC_VERSION, namespace: RECORDS_NAMESPACE };
   return makeEndpoint(RECORD_METHODS, its, {
     instance_create: answering((_context, { record }) => instances.create(record)),
@@ -18,13 +30,37 @@ export function recordsEndpoint({ instances, migrations, services }: Records): o
     migration_get: answering((_context, { uuid }) => migrations.get(uuid)),
     migration_find: (_context, { where }) => migrations.find(fieldsOf(where)),
     migration_update: answering((_context, args) => update(migrations, args)),
-    service_report: (_context, { reported_at_ms: reportedAtMs, ...record }) =>
-      services.report({ ...record, reportedAtMs }),
-    service_list: async (_context, { binary }) => {
-      const found = await services.list(binary);
-      return found.map(({ reportedAtMs, ...record }) => ({ ...record, reported_at_ms: reportedAtMs }));
-    },
+    ...serviceHandlers(services),
+    ...allocationHandlers(allocations),
   });
+}
+
+function serviceHandlers(services: ServiceRepository): Handlers<RecordMethods> {
+  return {
+    service_report: (_context, { report }) => services.report(reportFrom(report)),
+    service_list: async (_context, { binary }) => (await services.list(binary)).map(toWire),
+    service_get: answering(async (_context, { binary, host }) => toWire(await services.get(binary, host))),
+    service_update: answering(async (_context, { binary, host, changes }) =>
+      toWire(await services.update(binary, host, serviceChangesFrom(changes))),
+    ),
+  };
+}
+
+function allocationHandlers(allocations: AllocationRepository): Handlers<RecordMethods> {
+  return {
+    capacity_report: (_context, { host, ...total }) => allocations.report(host, resourcesFrom(total)),
+    capacity_list: async () => (await allocations.capacities()).map(toWire),
+    allocation_claim: (_context, { consumer, host, ...resources }) =>
+      allocations.claim(consumer, host, resourcesFrom(resources)),
+    allocation_transfer: answering((_context, { from_consumer: from, to_consumer: to }) =>
+      allocations.transfer(from, to),
+    ),
+    allocation_release: (_context, { consumer, host }) => allocations.release(consumer, host ?? undefined),
+    allocation_find: async (_context, { consumer, host }) => {
+      const where = { ...(consumer !== null && { consumer }), ...(host !== null && { host }) };
+      return (await allocations.find(where)).map(toWire);
+    },
+  };
 }
 
 /** Records that are not there, or in another state, are answers and no faults of this side. */

@@ -1,5 +1,11 @@
 import { aborted } from '../virt/pause.js';
-import type { Expected, Records, Repository, ServiceRecord, ServiceRepository } from './repositories.js';
+import type {
+  AllocationRepository,
+  Expected,
+  Records,
+  Repository,
+  ServiceRepository,
+} from './repositories.js';
 
 /** A repository that refuses everything once a signal has aborted. */
 class GuardedRepository<Record, Fields> implements Repository<Record, Fields> {
@@ -32,24 +38,54 @@ class GuardedRepository<Record, Fields> implements Repository<Record, Fields> {
   }
 }
 
-class GuardedServices implements ServiceRepository {
-  readonly #inner: ServiceRepository;
-  readonly #lifetime: AbortSignal;
+function guardedServices(inner: ServiceRepository, lifetime: AbortSignal): ServiceRepository {
+  return Object.freeze<ServiceRepository>({
+    report: async (report) => {
+      check(lifetime);
+      await inner.report(report);
+    },
+    list: async (binary) => {
+      check(lifetime);
+      return inner.list(binary);
+    },
+    get: async (binary, host) => {
+      check(lifetime);
+      return inner.get(binary, host);
+    },
+    update: async (binary, host, changes) => {
+      check(lifetime);
+      return inner.update(binary, host, changes);
+    },
+  });
+}
 
-  constructor(inner: ServiceRepository, lifetime: AbortSignal) {
-    this.#inner = inner;
-    this.#lifetime = lifetime;
-  }
-
-  async report(record: ServiceRecord): Promise<void> {
-    check(this.#lifetime);
-    await this.#inner.report(record);
-  }
-
-  async list(binary: string): Promise<readonly ServiceRecord[]> {
-    check(this.#lifetime);
-    return this.#inner.list(binary);
-  }
+function guardedAllocations(inner: AllocationRepository, lifetime: AbortSignal): AllocationRepository {
+  return Object.freeze<AllocationRepository>({
+    report: async (host, total) => {
+      check(lifetime);
+      await inner.report(host, total);
+    },
+    capacities: async () => {
+      check(lifetime);
+      return inner.capacities();
+    },
+    claim: async (consumer, host, resources) => {
+      check(lifetime);
+      return inner.claim(consumer, host, resources);
+    },
+    transfer: async (from, to) => {
+      check(lifetime);
+      await inner.transfer(from, to);
+    },
+    release: async (consumer, host) => {
+      check(lifetime);
+      await inner.release(consumer, host);
+    },
+    find: async (where) => {
+      check(lifetime);
+      return inner.find(where);
+    },
+  });
 }
 
 function check(lifetime: AbortSignal): void {
@@ -64,6 +100,7 @@ export function guardRecords(records: Records, lifetime: AbortSignal): Records {
   return Object.freeze({
     instances: new GuardedRepository(records.instances, lifetime),
     migrations: new GuardedRepository(records.migrations, lifetime),
-    services: new GuardedServices(records.services, lifetime),
+    services: guardedServices(records.services, lifetime),
+    allocations: guardedAllocations(records.allocations, lifetime),
   });
 }

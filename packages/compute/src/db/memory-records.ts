@@ -1,8 +1,14 @@
 import { TypedEvents } from '@ebbgate/core';
 import type { Instance, InstanceFields } from '../objects/instance.js';
 import type { Migration, MigrationFields } from '../objects/migration.js';
+import { type CellRepository, MemoryCells } from './cells.js';
+import { type InstanceMappings, MemoryMappings } from './instance-mappings.js';
+import type { LocalRecords } from './local-records.js';
+import { MemoryAllocations } from './memory-allocations.js';
 import { MemoryRepository } from './memory-repository.js';
-import type { Records, ServiceRecord, ServiceRepository } from './repositories.js';
+import { MemoryServices } from './memory-services.js';
+import { MemoryNetworkStore, type NetworkStore } from './network-store.js';
+import type { AllocationRepository, ServiceRecord, ServiceRepository } from './repositories.js';
 
 /** What is told of the records: a copy of each after every change. */
 export interface RecordEvents {
@@ -10,37 +16,26 @@ export interface RecordEvents {
   instance: Instance;
   /** One was created or changed. */
   migration: Migration;
-  /** One has reported. */
+  /** One has reported, or an operator has changed it. */
   service: ServiceRecord;
 }
 
-class MemoryServices implements ServiceRepository {
-  readonly #records = new Map<string, ServiceRecord>();
-  readonly #onChange: (record: ServiceRecord) => void;
-
-  constructor(onChange: (record: ServiceRecord) => void) {
-    this.#onChange = onChange;
-  }
-
-  async report(record: ServiceRecord): Promise<void> {
-    this.#records.set(`${record.binary}/${record.host}`, Object.freeze({ ...record }));
-    this.#onChange(record);
-  }
-
-  async list(binary: string): Promise<readonly ServiceRecord[]> {
-    const found = [...this.#records.values()].filter((record) => record.binary === binary);
-    return found.sort((a, b) => (a.host < b.host ? -1 : 1));
-  }
-}
-
 /** All records in memory, for one process; a database takes their place behind the same interface. */
-export class MemoryRecords implements Records {
+export class MemoryRecords implements LocalRecords {
   /** One for each instance; gone when the process ends, as all here. */
   readonly instances: MemoryRepository<InstanceFields>;
   /** One for each attempt to move an instance. */
   readonly migrations: MemoryRepository<MigrationFields>;
   /** The last report of each service, by kind and host. */
   readonly services: ServiceRepository;
+  /** What instances, and migrations, have of the hosts. */
+  readonly allocations: AllocationRepository = new MemoryAllocations();
+  /** The cells that there are. */
+  readonly cells: CellRepository = new MemoryCells();
+  /** In which cell each instance is. */
+  readonly mappings: InstanceMappings = new MemoryMappings();
+  /** What the fake network service knows. */
+  readonly networks: NetworkStore = new MemoryNetworkStore();
   /** Tells of each write, after it, in the same turn. */
   readonly events: TypedEvents<RecordEvents>;
 
@@ -56,5 +51,10 @@ export class MemoryRecords implements Records {
     this.services = new MemoryServices((record) => {
       this.events.emit('service', record);
     });
+  }
+
+  /** Does nothing. */
+  async close(): Promise<void> {
+    // Nothing is open.
   }
 }

@@ -1,5 +1,6 @@
 import { RecordNotFoundError, UnexpectedStateError } from '../errors.js';
 import type { NovaObject } from '../objects/nova-object.js';
+import { checkExpected, matches } from './expected.js';
 import type { Expected, Repository } from './repositories.js';
 
 /** What every record has. */
@@ -12,6 +13,8 @@ export interface Identified {
   readonly created_at: Date | null;
   /** Null until it is changed. */
   readonly updated_at: Date | null;
+  /** Deleted for users; the record is kept all the same. */
+  readonly deleted: boolean;
 }
 
 /** Told after each write, with a copy of the record. */
@@ -55,12 +58,12 @@ export class MemoryRepository<Fields extends Identified> implements Repository<N
     return this.#require(uuid).pristine();
   }
 
-  /** Copies of all records whose fields have exactly these values (objects and dates never do), oldest first. */
+  /**
+   * Copies of all records whose fields have exactly these values (objects and dates never do), oldest first; deleted ones
+   * only where `where` names `deleted`.
+   */
   async find(where: Partial<Fields>): Promise<readonly NovaObject<Fields>[]> {
-    const wanted = Object.entries(where) as [keyof Fields & string, unknown][]; // the entries of a Partial<Fields>
-    const found = [...this.#records.values()].filter((record) =>
-      wanted.every(([name, value]) => record.find(name) === value),
-    );
+    const found = [...this.#records.values()].filter((record) => matches(record, where));
     return found.map((record) => record.pristine());
   }
 
@@ -74,7 +77,7 @@ export class MemoryRepository<Fields extends Identified> implements Repository<N
     expected: Expected<Fields> = {},
   ): Promise<NovaObject<Fields>> {
     const current = this.#require(uuid);
-    this.#check(current, expected);
+    checkExpected(this.#kind, uuid, current, expected);
     const stored = current.pristine();
     const touched: Partial<Identified> = { updated_at: new Date() };
     stored.update(changes).update(touched as Partial<Fields>); // Fields has the members of Identified
@@ -91,16 +94,5 @@ export class MemoryRepository<Fields extends Identified> implements Repository<N
     const record = this.#records.get(uuid);
     if (record === undefined) throw new RecordNotFoundError(this.#kind, uuid);
     return record;
-  }
-
-  #check(record: NovaObject<Fields>, expected: Expected<Fields>): void {
-    const entries = Object.entries(expected) as [keyof Fields & string, readonly unknown[]][]; // of an Expected<Fields>
-    for (const [name, allowed] of entries) {
-      const value: unknown = record.find(name);
-      if (allowed.includes(value)) continue;
-      throw new UnexpectedStateError(
-        `${this.#kind} ${record.get('uuid')}: ${name} is ${String(value)}, expected ${allowed.map(String).join(' or ')}`,
-      );
-    }
   }
 }

@@ -28,7 +28,8 @@ export class RecordWatch {
   ): Promise<Instance> {
     const isIt = (instance: Instance): boolean => instance.get('uuid') === uuid && matches(instance);
     const found = next((listener) => this.#records.events.on('instance', listener), isIt, options);
-    const [now] = await this.#records.instances.find({ uuid });
+    const { instances } = this.#records;
+    const [now] = [...(await instances.find({ uuid })), ...(await instances.find({ uuid, deleted: true }))];
     return now && isIt(now) ? found.end(now) : found.promise;
   }
 

@@ -1,5 +1,4 @@
 import type { Transport } from '@ebbgate/core';
-import { ValidationError } from '@ebbgate/rpc';
 import { Instance } from '../objects/instance.js';
 import { Migration } from '../objects/migration.js';
 import {
@@ -8,13 +7,15 @@ import {
   RECORDS_NAMESPACE,
   RECORDS_RPC_VERSION,
 } from '../rpc/record-methods.js';
+import { allocationFrom, capacityFrom, serviceFrom, toWire } from '../rpc/record-wire.js';
 import { TableClient } from '../rpc/table-client.js';
 import { RECORDS_TOPIC } from '../rpc/topics.js';
 import type {
+  AllocationRepository,
   InstanceRepository,
   MigrationRepository,
   Records,
-  ServiceRecord,
+  Resources,
   ServiceRepository,
 } from './repositories.js';
 
@@ -38,6 +39,8 @@ export class RemoteRecords implements Records {
   readonly migrations: MigrationRepository;
   /** The last report of each service. */
   readonly services: ServiceRepository;
+  /** What instances, and migrations, have of the hosts. */
+  readonly allocations: AllocationRepository;
 
   constructor(transport: Transport, options: RemoteRecordsOptions = {}) {
     const client = new TableClient(transport, RECORD_METHODS, {
@@ -49,6 +52,7 @@ export class RemoteRecords implements Records {
     this.instances = instancesThrough(client);
     this.migrations = migrationsThrough(client);
     this.services = servicesThrough(client);
+    this.allocations = allocationsThrough(client);
   }
 }
 
@@ -74,24 +78,34 @@ function migrationsThrough(client: Client): MigrationRepository {
 
 function servicesThrough(client: Client): ServiceRepository {
   return {
-    report: async ({ binary, host, state, reportedAtMs }) => {
-      await client.call('service_report', { binary, host, state, reported_at_ms: reportedAtMs });
+    report: async (report) => {
+      await client.call('service_report', { report: toWire(report) });
     },
     list: async (binary) => (await client.call('service_list', { binary })).map(serviceFrom),
+    get: async (binary, host) => serviceFrom(await client.call('service_get', { binary, host })),
+    update: async (binary, host, changes) =>
+      serviceFrom(await client.call('service_update', { binary, host, changes: toWire(changes) })),
   };
 }
 
-function serviceFrom(wire: unknown): ServiceRecord {
-  const { binary, host, state, reported_at_ms: reportedAtMs } = wire as Record<string, unknown>; // looked at here
-  if (
-    typeof binary === 'string' &&
-    typeof host === 'string' &&
-    typeof state === 'string' &&
-    typeof reportedAtMs === 'number'
-  ) {
-    return { binary, host, state, reportedAtMs };
-  }
-  throw new ValidationError('service_list', [{ path: '', message: 'must be records of services' }], {
-    part: 'result',
-  });
+function allocationsThrough(client: Client): AllocationRepository {
+  const flat = ({ vcpus, memoryMb, diskGb }: Resources) => ({ vcpus, memory_mb: memoryMb, disk_gb: diskGb });
+  return {
+    report: async (host, total) => {
+      await client.call('capacity_report', { host, ...flat(total) });
+    },
+    capacities: async () => (await client.call('capacity_list', {})).map(capacityFrom),
+    claim: (consumer, host, resources) =>
+      client.call('allocation_claim', { consumer, host, ...flat(resources) }),
+    transfer: async (from, to) => {
+      await client.call('allocation_transfer', { from_consumer: from, to_consumer: to });
+    },
+    release: async (consumer, host) => {
+      await client.call('allocation_release', { consumer, host: host ?? null });
+    },
+    find: async ({ consumer, host }) => {
+      const found = await client.call('allocation_find', { consumer: consumer ?? null, host: host ?? null });
+      return found.map(allocationFrom);
+    },
+  };
 }

@@ -15,11 +15,14 @@ export interface Repository<Record, Fields> {
    */
   create(record: Record): Promise<Record>;
   /**
-   * The record with this uuid.
+   * The record with this uuid, be it marked as deleted or not.
    * @throws RecordNotFoundError (`ERR_NOT_FOUND`)
    */
   get(uuid: string): Promise<Record>;
-  /** All records whose fields have these values, oldest first. */
+  /**
+   * All records whose fields have these values, oldest first. Those that are marked as deleted are left out, unless
+   * `where` names `deleted`: `{ deleted: true }` finds only them.
+   */
   find(where: Partial<Fields>): Promise<readonly Record[]>;
   /**
    * Writes some fields and resolves with the record as it is then.
@@ -34,8 +37,8 @@ export type InstanceRepository = Repository<Instance, InstanceFields>;
 /** Records of migrations. */
 export type MigrationRepository = Repository<Migration, MigrationFields>;
 
-/** A daemon as the others see it. */
-export interface ServiceRecord {
+/** What a daemon tells of itself. */
+export interface ServiceReport {
   /** What it is: `compute`, … */
   readonly binary: string;
   /** Where it is. */
@@ -44,17 +47,106 @@ export interface ServiceRecord {
   readonly state: string;
   /** Milliseconds since the epoch. */
   readonly reportedAtMs: number;
+  /** Key of the record, when it is made by this report; a random one by default. Afterwards it stays as it is. */
+  readonly uuid?: string;
+  /** Topic of its new-request server; that of the report before by default, at first that named by `binary`. */
+  readonly topic?: string;
+  /** Number of its version, by which others know what it understands; as before by default, at first 0: not known. */
+  readonly version?: number;
+  /** Zone that it is in; null: none. As before by default, at first null. */
+  readonly availabilityZone?: string | null;
+  /** When it started, in milliseconds since the epoch; as before by default, at first `reportedAtMs`. */
+  readonly startedAtMs?: number;
 }
+
+/** A daemon as the others see it. */
+export interface ServiceRecord extends Required<ServiceReport> {
+  /** An operator wants no new requests to go there. */
+  readonly disabled: boolean;
+  /** Why, as the operator said; null: nothing was said. */
+  readonly disabledReason: string | null;
+  /** An operator says that it is dead, whatever it reports. */
+  readonly forcedDown: boolean;
+  /** How often it has reported. */
+  readonly reportCount: number;
+}
+
+/** What operators change of a service; a daemon's reports leave it as it is. */
+export type ServiceChanges = Partial<Pick<ServiceRecord, 'disabled' | 'disabledReason' | 'forcedDown'>>;
 
 /** The last report of each service. */
 export interface ServiceRepository {
-  /** Writes the record of one daemon; makes it when there is none. */
-  report(record: ServiceRecord): Promise<void>;
+  /** Writes the record of one daemon; makes it when there is none, enabled and not forced down. */
+  report(report: ServiceReport): Promise<void>;
   /** All daemons of one kind, by host name. */
   list(binary: string): Promise<readonly ServiceRecord[]>;
+  /**
+   * One daemon.
+   * @throws RecordNotFoundError (`ERR_NOT_FOUND`) when it has never reported
+   */
+  get(binary: string, host: string): Promise<ServiceRecord>;
+  /**
+   * Writes what an operator says of a daemon; resolves with the record as it is then.
+   * @throws RecordNotFoundError (`ERR_NOT_FOUND`) when it has never reported
+   */
+  update(binary: string, host: string, changes: ServiceChanges): Promise<ServiceRecord>;
 }
 
-/** All records. Conductors, schedulers and the API have them; computes will go through the conductor. */
+/** What an instance takes of a host, or a host has. */
+export interface Resources {
+  /** Virtual CPUs. */
+  readonly vcpus: number;
+  /** MiB of memory. */
+  readonly memoryMb: number;
+  /** GiB of disk. */
+  readonly diskGb: number;
+}
+
+/** A host, as those see it who look for room. */
+export interface HostCapacity {
+  /** Its name. */
+  readonly host: string;
+  /** What may be allocated in all: allocation ratios are in it. */
+  readonly total: Resources;
+  /** What is allocated; more than `total` where a host has become smaller. */
+  readonly used: Resources;
+}
+
+/** What one consumer has of one host. */
+export interface Allocation {
+  /** Uuid of an instance; or of a migration, for what its instance has had where it comes from. */
+  readonly consumer: string;
+  /** Where. */
+  readonly host: string;
+  /** How much. */
+  readonly resources: Resources;
+}
+
+/** Who has what on which host. A consumer has at most one allocation on each. */
+export interface AllocationRepository {
+  /** A compute tells what it has, at its start and when that changes. */
+  report(host: string, total: Resources): Promise<void>;
+  /** All hosts that have reported, by name. */
+  capacities(): Promise<readonly HostCapacity[]>;
+  /**
+   * Takes resources of a host for a consumer, in one step, so that no two can take the same. Resolves with false, and
+   * has written nothing, when they do not fit, or the host has never reported. The same claim again is true; one of
+   * another size takes the place of the consumer's on that host.
+   */
+  claim(consumer: string, host: string, resources: Resources): Promise<boolean>;
+  /**
+   * What one consumer has, on all hosts, becomes that of another, in one step; nothing when the first has nothing.
+   * @throws UnexpectedStateError (`ERR_UNEXPECTED_STATE`) when the other has something on one of the hosts already:
+   * nothing was written
+   */
+  transfer(from: string, to: string): Promise<void>;
+  /** Gives back what a consumer has, on one host or on all; nothing when it has nothing. */
+  release(consumer: string, host?: string): Promise<void>;
+  /** The allocations of a consumer, on a host, or both; all of them by default. By consumer, then host. */
+  find(where: { readonly consumer?: string; readonly host?: string }): Promise<readonly Allocation[]>;
+}
+
+/** All records. Conductors, schedulers and the API have them; computes go through the conductor. */
 export interface Records {
   /** One for each instance. */
   readonly instances: InstanceRepository;
@@ -62,4 +154,6 @@ export interface Records {
   readonly migrations: MigrationRepository;
   /** The last report of each service. */
   readonly services: ServiceRepository;
+  /** What instances, and migrations, have of the hosts. */
+  readonly allocations: AllocationRepository;
 }

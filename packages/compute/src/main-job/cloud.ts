@@ -1,14 +1,25 @@
-import { createTransport, type Logger, type Transport } from '@ebbgate/core';
+import { createTransport, type DriverFactory, type Logger, type Transport } from '@ebbgate/core';
 import type { ClientInterceptor } from '@ebbgate/rpc';
+import type { Service } from '@ebbgate/service';
 import { ExternalEvents } from '../api/external-events.js';
+import type { ActionParts } from '../api/action-parts.js';
+import { InstanceActions } from '../api/actions.js';
+import { Rebuilds } from '../api/rebuilds.js';
+import { Moves } from '../api/moves.js';
 import { Servers } from '../api/servers.js';
+import type { CellAccess, ConductorCells } from '../cells/cell-access.js';
 import { ComputeHost } from '../compute/compute-host.js';
-import { Conductor } from '../conductor/conductor.js';
+import { conductorService } from '../conductor/conductor-service.js';
+import type { LocalRecords } from '../db/local-records.js';
 import { MemoryRecords } from '../db/memory-records.js';
+import type { Resources } from '../db/repositories.js';
 import { FakeNetworking } from '../network/fake.js';
 import { ComputeApi, type ComputeApiOptions } from '../rpc/compute-api.js';
 import { ConductorApi } from '../rpc/conductor-api.js';
 import { CONTROL_EXCHANGE } from '../rpc/topics.js';
+import { LocalScheduler } from '../scheduler/local-scheduler.js';
+import { schedulerService } from '../scheduler/scheduler-service.js';
+import { Liveness } from '../servicegroup/liveness.js';
 import { FakeVirtDriver } from '../virt/fake.js';
 import { HypervisorNetwork } from '../virt/hypervisor-network.js';
 import type { JobCloud, Remains, SentMessage } from './job-cloud.js';
@@ -16,6 +27,8 @@ import type { JobCloud, Remains, SentMessage } from './job-cloud.js';
 /** What a cloud in one process is made of. */
 export interface CloudOptions {
   readonly transport: string;
+  /** For transports other than the one in memory. */
+  readonly drivers?: readonly DriverFactory[];
   readonly hosts: readonly string[];
   readonly bootMs: number;
   readonly migrationMs: number;
@@ -27,32 +40,60 @@ export interface CloudOptions {
   /** Default 1000. */
   readonly recheckMs?: number;
   readonly maxConcurrentLiveMigrations?: number;
+  /** How many conductors share their topic; default 1. */
+  readonly conductors?: number;
+  /** How many schedulers share theirs; default 0: conductors choose hosts themselves. */
+  readonly schedulers?: number;
+  /** What the machine of a host has; undefined: the default of the fake hypervisor. */
+  readonly resourcesOf?: (host: string) => Resources | undefined;
+  /** Zone of a host; undefined: none. */
+  readonly zoneOf?: (host: string) => string | undefined;
+  /** All hosts have the same storage; default: each has its own. */
+  readonly sharedStorage?: boolean;
   readonly logger: Logger;
   /** Id of an instance's first port, where it shall not be random. */
   readonly portId?: (instanceUuid: string) => string | undefined;
+  /** Closed by whoever has opened them; default: new ones in memory. */
+  readonly records?: LocalRecords;
+  /** This is one of several cells; default: there is no other. */
+  readonly cells?: ConductorCells;
+  /** Where the guests are; default: on machines that no other cloud has. */
+  readonly hypervisors?: HypervisorNetwork;
   /** Hears of every message to a host that is about to be sent, by whomever. */
   readonly onSend?: (message: SentMessage) => void;
 }
 
 /** Compute hosts, a conductor, the API's side and the records, all in this process on one broker. */
 export class Cloud implements JobCloud {
-  readonly records: MemoryRecords;
+  readonly records: LocalRecords;
   readonly networking: FakeNetworking;
-  readonly hypervisors: HypervisorNetwork = new HypervisorNetwork();
+  readonly hypervisors: HypervisorNetwork;
   readonly hosts: ReadonlyMap<string, ComputeHost>;
   readonly virts: ReadonlyMap<string, FakeVirtDriver>;
   readonly servers: Servers;
+  /** What users ask of an instance where it is. */
+  readonly actions: InstanceActions;
+  /** Rebuild and evacuate. */
+  readonly rebuilds: Rebuilds;
+  /** Cold migration and resize, and their ends. */
+  readonly moves: Moves;
   readonly computeApi: ComputeApi;
   /** Never aborts: in one process nothing ends by itself. */
   readonly broken: AbortSignal = new AbortController().signal;
   readonly #transport: Transport;
-  readonly #conductor: Conductor;
+  /** All conductors; each drains for itself. */
+  readonly conductors: readonly Service[];
+  /** All schedulers. */
+  readonly schedulers: readonly Service[];
 
   constructor(options: CloudOptions) {
     const { logger } = options;
-    this.records = new MemoryRecords((error, event) => {
-      logger.error({ err: error, event }, 'A listener to the records failed');
-    });
+    this.records =
+      options.records ??
+      new MemoryRecords((error, event) => {
+        logger.error({ err: error, event }, 'A listener to the records failed');
+      });
+    this.hypervisors = options.hypervisors ?? new HypervisorNetwork();
     this.#transport = openTransport(options);
     this.computeApi = new ComputeApi(this.#transport, apiOptions(options));
     const externalEvents = new ExternalEvents(this.records, this.computeApi);
@@ -63,24 +104,32 @@ export class Cloud implements JobCloud {
       },
       ...(options.portId && { portId: options.portId }),
     });
+    const actionParts = this.#actionParts(options);
+    this.actions = new InstanceActions(actionParts);
+    this.rebuilds = new Rebuilds(actionParts);
+    this.moves = new Moves(actionParts);
     this.servers = new Servers(this.records, new ConductorApi(this.#transport));
-    this.#conductor = new Conductor({
-      name: 'conductor-1',
-      transport: this.#transport,
-      records: this.records,
-      logger,
-      api: apiOptions(options),
-    });
+    this.conductors = numbered('conductor', options.conductors ?? 1).map((name) =>
+      this.#makeConductor(name, options),
+    );
+    this.schedulers = numbered('scheduler', options.schedulers ?? 0).map((name) =>
+      this.#makeScheduler(name, options),
+    );
     const { networking, hypervisors: network } = this;
     const { bootMs: spawnMs, migrationMs } = options;
-    const virt = (name: string) => new FakeVirtDriver(name, { network, networking, spawnMs, migrationMs });
+    const virt = (name: string): FakeVirtDriver => {
+      const resources = options.resourcesOf?.(name);
+      const { sharedStorage = false } = options;
+      const parts = { network, networking, spawnMs, migrationMs, sharedStorage };
+      return new FakeVirtDriver(name, { ...parts, ...(resources && { resources }) });
+    };
     this.virts = new Map(options.hosts.map((name) => [name, virt(name)]));
     this.hosts = new Map([...this.virts].map(([name, each]) => [name, this.#makeHost(name, each, options)]));
   }
 
   /** Resolves when everything serves. */
   async start(): Promise<void> {
-    await this.#conductor.start();
+    await Promise.all([...this.schedulers, ...this.conductors].map((service) => service.start()));
     for (const host of this.hosts.values()) await host.start();
   }
 
@@ -96,7 +145,7 @@ export class Cloud implements JobCloud {
     await Promise.all(
       [...this.hosts.values()].filter(({ runs }) => runs > 0).map((host) => host.terminate()),
     );
-    await this.#conductor.stop();
+    await Promise.all([...this.conductors, ...this.schedulers].map((service) => service.drain('the end')));
     await this.#transport.close();
     return {
       instances: await this.records.instances.find({}),
@@ -113,14 +162,59 @@ export class Cloud implements JobCloud {
       process.terminate('SIGTERM');
       process.terminate('SIGINT'); // during a drain: at once
     }
-    await Promise.allSettled(running.map(async (process) => process.done));
+    const services = [...this.conductors, ...this.schedulers];
+    await Promise.allSettled([
+      ...running.map(async (process) => process.done),
+      ...services.map((service) => service.drain('cut off', { withinMs: 0 })),
+    ]);
     await this.#transport.close();
+  }
+
+  /** How those reach it that work across cells. */
+  access(name: string, logger: Logger): CellAccess {
+    const { records, computeApi, networking } = this;
+    return { name, records, computeApi, networking, scheduler: new LocalScheduler({ records, logger }) };
+  }
+
+  #actionParts({ cells }: CloudOptions): ActionParts {
+    const { records, computeApi, networking } = this;
+    const conductor = new ConductorApi(this.#transport);
+    const parts = { records, computeApi, networking, conductor, liveness: new Liveness() };
+    return { ...parts, ...(cells && { cells: cells.registry }) };
+  }
+
+  #makeConductor(name: string, options: CloudOptions): Service {
+    const { service } = conductorService({
+      name,
+      transport: this.#transport,
+      ownsTransport: false,
+      records: this.records,
+      scheduler: (options.schedulers ?? 0) > 0 ? 'rpc' : 'local',
+      siblings: (options.conductors ?? 1) > 1,
+      ...(options.cells && { cells: options.cells }),
+      logger: options.logger,
+      api: apiOptions(options),
+    });
+    return service;
+  }
+
+  #makeScheduler(name: string, { logger, schedulers = 0 }: CloudOptions): Service {
+    return schedulerService({
+      name,
+      transport: this.#transport,
+      records: this.records,
+      siblings: schedulers > 1,
+      logger,
+      onExit: () => Promise.resolve(),
+    });
   }
 
   #makeHost(name: string, virt: FakeVirtDriver, options: CloudOptions): ComputeHost {
     const { logger, opsServer, tasksMs, recheckMs = 1000, maxConcurrentLiveMigrations = 1 } = options;
+    const zone = options.zoneOf?.(name);
     return new ComputeHost({
       name,
+      ...(zone !== undefined && { availabilityZone: zone }),
       openTransport: () => openTransport(options),
       records: this.records,
       virt,
@@ -139,8 +233,12 @@ export class Cloud implements JobCloud {
   }
 }
 
-function openTransport({ transport, logger }: CloudOptions): Transport {
-  return createTransport(transport, { logger, controlExchange: CONTROL_EXCHANGE });
+function numbered(what: string, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `${what}-${String(index + 1)}`);
+}
+
+function openTransport({ transport, drivers = [], logger }: CloudOptions): Transport {
+  return createTransport(transport, { drivers, logger, controlExchange: CONTROL_EXCHANGE });
 }
 
 /** Without ops servers everybody is told by the version cap that the receivers are too old for them. */

@@ -1,5 +1,8 @@
 import type { MaybePromise } from '@ebbgate/core';
 import type { DrainReport } from '@ebbgate/service';
+import type { InstanceActions } from '../api/actions.js';
+import type { Moves } from '../api/moves.js';
+import type { Rebuilds } from '../api/rebuilds.js';
 import type { Servers } from '../api/servers.js';
 import type { WatchedRecords } from '../db/record-watch.js';
 import type { Instance } from '../objects/instance.js';
@@ -8,6 +11,8 @@ import type { Migration } from '../objects/migration.js';
 /** How the cloud of the main job is to be. */
 export interface CloudWishes {
   readonly transport: string;
+  /** URL of the database. */
+  readonly database: string;
   readonly hosts: readonly string[];
   readonly bootMs: number;
   readonly migrationMs: number;
@@ -44,7 +49,14 @@ export interface JobCloud {
     hold(instanceUuid: string): MaybePromise<void>;
     release(instanceUuid: string): MaybePromise<void>;
   };
+  /** Boot and live migration. */
   readonly servers: Servers;
+  /** What users ask of an instance where it is. */
+  readonly actions: InstanceActions;
+  /** Cold migration and resize, and their ends. */
+  readonly moves: Moves;
+  /** Rebuild and evacuate. */
+  readonly rebuilds: Rebuilds;
   /** @throws RangeError when there is none of that name */
   host(name: string): JobHost;
   /** Aborts when a part of it has ended that nobody has ended. */

@@ -21,6 +21,7 @@ const schema = z.strictObject({
   json: z.boolean().default(false),
   logs: z.boolean().default(false),
   transport: z.string().min(1, { error: '--transport must be a URL' }).default('memory:'),
+  database: z.string().min(1, { error: '--database must be a URL' }).optional(),
 });
 
 /** What the main job can be told. */
@@ -41,6 +42,8 @@ export interface JobOptions {
   /** Prints what the services log, too. */
   readonly logs: boolean;
   readonly transport: string;
+  /** Absent: a new SQLite file, removed at the end. */
+  readonly database?: string | undefined;
 }
 
 /**

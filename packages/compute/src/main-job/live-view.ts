@@ -1,17 +1,9 @@
 import { RPC_TOPIC, RPC_TOPIC_OPS } from '../rpc/topics.js';
 import { bar, checkText, flow, seconds, taskText, verdictText, wrap } from './format.js';
 import type { HostView, JobEvent, View } from './job-events.js';
+import { Picture, type Screen } from './picture.js';
 
 type EventOf<Kind extends JobEvent['kind']> = Extract<JobEvent, { kind: Kind }>;
-
-/** The terminal, as far as the view needs it. */
-export interface Screen {
-  write(text: string): void;
-  readonly columns: number;
-  readonly rows: number;
-  /** Whether colours may be used; absent: no. */
-  hasColors?(): boolean;
-}
 
 const FRAME_MS = 100;
 const LAST_REQUESTS = 6;
@@ -36,12 +28,13 @@ export class LiveView implements View {
   readonly #requests: string[] = [];
   readonly #now: () => number;
   readonly #hasColours: boolean;
-  #drawn = 0;
+  readonly #shown: Picture;
   #ended = false;
 
   /** @param now - milliseconds since the job began */
   constructor(screen: Screen, now: () => number) {
     this.#screen = screen;
+    this.#shown = new Picture(screen);
     this.#now = now;
     this.#hasColours = screen.hasColors?.() ?? false;
     this.#timer = setInterval(() => {
@@ -105,7 +98,7 @@ export class LiveView implements View {
   }
 
   #above(line: string): void {
-    this.#erase();
+    this.#shown.erase();
     this.#screen.write(`${this.#wrap(line, NOTE_INDENT).join('\n')}\n`);
     this.#draw();
   }
@@ -118,21 +111,11 @@ export class LiveView implements View {
     return this.#hasColours ? `${colour}${text}${PLAIN}` : text;
   }
 
-  #erase(): void {
-    if (this.#drawn > 0) this.#screen.write(`${ESCAPE}[${this.#drawn}A${ESCAPE}[J`);
-    this.#drawn = 0;
-  }
-
   #draw(): void {
     if (this.#ended) return;
-    // More lines than the screen has could not be taken back.
-    const lines = this.#picture()
-      .slice(0, this.#screen.rows - 1)
-      .map((line) => line.slice(0, this.#screen.columns - 1))
-      .map((line) => line.replaceAll(/\b(?:STOPPED|draining)\b/g, (word) => this.#paint(YELLOW, word)));
-    this.#erase();
-    this.#screen.write(`${lines.join('\n')}\n`);
-    this.#drawn = lines.length;
+    this.#shown.draw(this.#picture(), (line) =>
+      line.replaceAll(/\b(?:STOPPED|draining)\b/g, (word) => this.#paint(YELLOW, word)),
+    );
   }
 
   #picture(): readonly string[] {

@@ -3,6 +3,7 @@ import type { RecordEvents } from '../db/memory-records.js';
 import { RPC_TOPIC } from '../rpc/topics.js';
 import type { SentMessage } from './job-cloud.js';
 import type { HostEvent, HostView, JobEvent } from './job-events.js';
+import { instanceEvent, migrationEvent } from './record-events.js';
 
 type Exit = Extract<HostEvent, { kind: 'exit' }>;
 
@@ -52,29 +53,12 @@ export class Observer {
 
   watchRecords(events: TypedEvents<RecordEvents>): void {
     events.on('instance', (instance) => {
-      const uuid = instance.get('uuid');
-      const name = instance.find('display_name') ?? uuid;
-      this.#names.set(uuid, name);
-      this.#emit({
-        kind: 'instance',
-        uuid,
-        name,
-        host: instance.find('host') ?? null,
-        vmState: instance.get('vm_state'),
-        taskState: instance.get('task_state'),
-      });
+      const event = instanceEvent(instance);
+      this.#names.set(event.uuid, event.name);
+      this.#emit(event);
     });
     events.on('migration', (migration) => {
-      const total = migration.find('memory_total') ?? 0;
-      this.#emit({
-        kind: 'migration',
-        uuid: migration.get('uuid'),
-        name: this.nameOf(migration.get('instance_uuid')),
-        status: migration.get('status'),
-        source: migration.get('source_compute'),
-        dest: migration.find('dest_compute') ?? null,
-        progress: total === 0 ? 0 : (migration.find('memory_processed') ?? 0) / total,
-      });
+      this.#emit(migrationEvent(migration, this.nameOf(migration.get('instance_uuid'))));
     });
   }
 }

@@ -1,15 +1,17 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Transport, TypedEvents, within } from '@ebbgate/core';
-import { Servers } from '../api/servers.js';
+import type { InstanceActions } from '../api/actions.js';
+import type { Moves } from '../api/moves.js';
+import type { Rebuilds } from '../api/rebuilds.js';
+import { RemoteApi } from '../api/remote-api.js';
+import type { Servers } from '../api/servers.js';
 import type { RecordEvents } from '../db/memory-records.js';
 import type { WatchedRecords } from '../db/record-watch.js';
-import { RemoteRecords } from '../db/remote-records.js';
-import { RemoteNetworking } from '../network/remote.js';
+import type { RemoteNetworking } from '../network/remote.js';
 import { decodeObjects } from '../objects/codec.js';
 import { Instance } from '../objects/instance.js';
 import { Migration } from '../objects/migration.js';
-import { ConductorApi } from '../rpc/conductor-api.js';
 import { HypervisorDirectory } from '../virt/hypervisor-directory.js';
 import { Daemon, DaemonError, type ProcessCloudParts } from './daemon.js';
 import type { DaemonEvent } from './daemon-events.js';
@@ -31,6 +33,9 @@ export class ProcessCloud implements JobCloud {
   readonly records: WatchedRecords;
   readonly networking: RemoteNetworking;
   readonly servers: Servers;
+  readonly actions: InstanceActions;
+  readonly moves: Moves;
+  readonly rebuilds: Rebuilds;
   readonly #broken = new AbortController();
   readonly #wishes: CloudWishes;
   readonly #parts: ProcessCloudParts;
@@ -44,16 +49,23 @@ export class ProcessCloud implements JobCloud {
 
   constructor(wishes: CloudWishes, parts: ProcessCloudParts, observer: Observer) {
     this.#wishes = wishes;
-    this.#parts = { ...parts, env: { ...parts.env, EBBGATE_URL: wishes.transport } };
+    this.#parts = {
+      ...parts,
+      env: { ...parts.env, EBBGATE_URL: wishes.transport, EBBGATE_DATABASE: undefined },
+    };
     this.#observer = observer;
     this.#transport = parts.openTransport();
     this.#events = new TypedEvents<RecordEvents>((error) => {
       this.#break(error);
     });
-    const { instances, migrations, services } = new RemoteRecords(this.#transport);
-    this.records = { instances, migrations, services, events: this.#events };
-    this.networking = new RemoteNetworking(this.#transport);
-    this.servers = new Servers(this.records, new ConductorApi(this.#transport));
+    const api = new RemoteApi(this.#transport, { api: wishes.opsServer ? {} : { versionCap: '6.4' } });
+    const { instances, migrations, services, allocations } = api.records;
+    this.records = { instances, migrations, services, allocations, events: this.#events };
+    this.networking = api.networking;
+    this.servers = api.servers;
+    this.actions = api.actions;
+    this.moves = api.moves;
+    this.rebuilds = api.rebuilds;
     this.#hosts = new Map(wishes.hosts.map((name) => [name, this.#makeHost(name)]));
   }
 
@@ -121,8 +133,9 @@ export class ProcessCloud implements JobCloud {
 
   #startConductor(): Promise<void> {
     return new Promise((resolve, reject) => {
-      const args = ['conductor', '--name', CONDUCTOR, ...this.#common()];
-      const conductor = new Daemon(CONDUCTOR, args, this.#parts, (event) => {
+      const args = ['conductor', '--name', CONDUCTOR, '--scheduler', 'local', ...this.#common()];
+      const env = { ...this.#parts.env, EBBGATE_DATABASE: this.#wishes.database }; // for it alone: hosts have none
+      const conductor = new Daemon(CONDUCTOR, args, { ...this.#parts, env }, (event) => {
         if (event.kind === 'serves') resolve();
         this.#hear(event);
       });

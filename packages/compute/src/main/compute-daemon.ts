@@ -7,6 +7,7 @@ import { HypervisorDirectory } from '../virt/hypervisor-directory.js';
 import { brokerAt, daemonUrl } from './broker.js';
 import { apiOptions, endWithParent, eventPrinter, stderrLog } from './daemon.js';
 import type { ComputeDaemonOptions } from './daemon-options.js';
+import { hostParts, virtParts } from './host-parts.js';
 
 /**
  * `ebbgate-compute compute`: one compute host as a process. It has no database: its records are a conductor's, reached
@@ -17,7 +18,7 @@ export async function runCompute(options: ComputeDaemonOptions): Promise<void> {
   const logger = stderrLog(options.logLevel);
   const print = eventPrinter(options);
   const transport = open(logger);
-  const { host: name, bootMs: spawnMs, migrationMs, budgets, health, opsServer, opsTopic } = options;
+  const { host: name, health } = options;
   const networking = new RemoteNetworking(transport);
   const host = new ComputeHost({
     name,
@@ -27,19 +28,11 @@ export async function runCompute(options: ComputeDaemonOptions): Promise<void> {
     virt: new FakeVirtDriver(name, {
       network: new HypervisorDirectory(options.stateDir),
       networking,
-      spawnMs,
-      migrationMs,
+      ...virtParts(options),
     }),
     logger,
     api: apiOptions(options, print),
-    budgets,
-    limits: {
-      maxConcurrentBuilds: options.maxConcurrentBuilds,
-      maxConcurrentLiveMigrations: options.maxConcurrentLiveMigrations,
-      recheckMs: options.recheckInterval * 1000,
-    },
-    ...(opsTopic !== undefined && { opsTopic }),
-    ...(!opsServer && { opsTopic: null }),
+    ...hostParts(options),
     ...(health !== undefined && { health: { port: health } }),
     ownsProcess: true,
   });

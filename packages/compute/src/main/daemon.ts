@@ -34,6 +34,9 @@ export function apiOptions(options: DaemonOptions, print: (event: DaemonEvent) =
   return {
     rpcTimeoutMs: options.rpcResponseTimeout * 1000,
     versionCap: options.computeVersionCap,
+    readVersionCap: options.readVersionCap,
+    topics: options.topics,
+    ...(options.opsTopic !== undefined && { opsTopic: options.opsTopic }),
     ...(options.events && { interceptors: [tell] }),
   };
 }

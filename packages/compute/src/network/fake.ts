@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { InstanceExternalEvent } from '../objects/external-event.js';
-import type { Networking } from './networking.js';
+import type { Networking, PortedNetworking } from './networking.js';
 
 /** How the fake network service behaves. */
 export interface FakeNetworkingOptions {
@@ -18,7 +18,7 @@ interface Binding {
 }
 
 /** A network service that confirms every interface at once, or when it is told to. */
-export class FakeNetworking implements Networking {
+export class FakeNetworking implements Networking, PortedNetworking {
   readonly #options: FakeNetworkingOptions;
   readonly #bindings = new Map<string, Binding>();
   /** Instances whose events wait for an order, and the events that wait. */
@@ -52,6 +52,12 @@ export class FakeNetworking implements Networking {
     const ports = [this.#options.portId?.(instanceUuid) ?? randomUUID()];
     this.#bindings.set(instanceUuid, { ports, host: null });
     return ports;
+  }
+
+  /** Ports of another cell's network service; does nothing when the instance has some. */
+  async adopt(instanceUuid: string, ports: readonly string[]): Promise<void> {
+    if (this.#bindings.has(instanceUuid) || ports.length === 0) return;
+    this.#bindings.set(instanceUuid, { ports, host: null });
   }
 
   /** The ports of an instance; empty when none was made. */

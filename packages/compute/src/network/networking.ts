@@ -1,3 +1,5 @@
+import type { MaybePromise } from '@ebbgate/core';
+
 /** What a compute host needs of the network service. */
 export interface Networking {
   /** Makes the ports of an instance, if it has none yet; resolves with their ids. */
@@ -13,4 +15,18 @@ export interface Networking {
   activateBinding(instanceUuid: string, host: string): Promise<void>;
   /** Removes the ports of an instance; does nothing when it has none. */
   deallocate(instanceUuid: string): Promise<void>;
+}
+
+/** A network service by which the ports of an instance can be taken to another cell. */
+export interface PortedNetworking extends Pick<Networking, 'portsOf' | 'deallocate'> {
+  /** Makes these ports known, bound to no host; does nothing when the instance has ports already. */
+  adopt(instanceUuid: string, ports: readonly string[]): Promise<void>;
+}
+
+/** A network service whose word for plugged interfaces can be held back. */
+export interface DirectedNetworking extends Networking {
+  /** From now on the events of this instance wait until they are released. */
+  hold(instanceUuid: string): MaybePromise<void>;
+  /** Sends the events of this instance that wait, and holds no more. */
+  release(instanceUuid: string): MaybePromise<void>;
 }

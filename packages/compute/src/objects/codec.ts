@@ -1,6 +1,6 @@
 import { ObjectFormatError } from '../errors.js';
 import { NAMESPACE } from './definition.js';
-import { NovaObject } from './nova-object.js';
+import { NovaObject, type ObjectIdentity } from './nova-object.js';
 import { objectRegistry } from './registry.js';
 
 const NAME = 'nova_object.name';
@@ -28,25 +28,32 @@ export function decodeObjects(value: unknown): unknown {
  * not set are left out, null stays null.
  */
 export function encodeObjects(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value; // most are plain
   if (value instanceof NovaObject) return encodeObject(value as NovaObject); // of whatever kind
   if (value instanceof Date) return encodeDate(value);
   if (Array.isArray(value)) return value.map(encodeObjects);
-  if (typeof value !== 'object' || value === null) return value;
   return mapMembers(value, encodeObjects);
 }
 
 function encodeObject(object: NovaObject): Record<string, unknown> {
   const { name, namespace, version } = object.identity;
-  const data = Object.create(null) as Record<string, unknown>; // field names may come from the wire
-  for (const [field, value] of object.entries()) data[field] = encodeObjects(value);
-  const { changes } = object;
-  return {
+  const data: Record<string, unknown> = {};
+  for (const [field, value] of object.entries()) setMember(data, field, encodeObjects(value));
+  const wire: Record<string, unknown> = {
     [NAME]: name,
     [SPACE]: namespace,
     [VERSION]: version,
     [DATA]: data,
-    ...(changes.length > 0 ? { [CHANGES]: [...changes] } : {}),
   };
+  const { changes } = object;
+  if (changes.length > 0) wire[CHANGES] = changes;
+  return wire;
+}
+
+/** Field names may come from the wire: one of them is not to be set but defined. */
+function setMember(data: Record<string, unknown>, field: string, value: unknown): void {
+  if (field !== '__proto__') data[field] = value;
+  else Object.defineProperty(data, field, { value, enumerable: true, writable: true, configurable: true });
 }
 
 /** As Nova writes times: seconds, in UTC. */
@@ -57,8 +64,8 @@ function encodeDate(date: Date): string {
 function decodeValue(value: unknown, depth: number): unknown {
   if (depth > MAX_DEPTH)
     throw new ObjectFormatError(`An object is nested more than ${MAX_DEPTH} levels deep`);
-  if (Array.isArray(value)) return value.map((member) => decodeValue(member, depth + 1));
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;
+  if (Array.isArray(value)) return value.map((member) => decodeValue(member, depth + 1));
   if (Object.hasOwn(value, NAME)) return decodeObject(value as Record<string, unknown>, depth);
   return mapMembers(value, (member) => decodeValue(member, depth + 1));
 }
@@ -73,11 +80,27 @@ function decodeObject(wire: Record<string, unknown>, depth: number): NovaObject 
   if (typeof data !== 'object' || data === null || Array.isArray(data)) {
     throw new ObjectFormatError(`${name}: ${DATA} must be a dictionary`);
   }
-  const fields = Object.entries(data).map(([field, value]): [string, unknown] => [
-    field,
-    known?.dates.has(field) ? decodeDate(name, field, value) : decodeValue(value, depth + 1),
-  ]);
-  return new NovaObject(Object.freeze({ name, namespace, version }), fields, changesOf(name, wire));
+  const fields = new Map<string, unknown>();
+  for (const field of Object.keys(data)) {
+    const value = (data as Record<string, unknown>)[field]; // a dictionary, as just seen
+    const isDate = known?.dates.has(field) === true;
+    fields.set(field, isDate ? decodeDate(name, field, value) : decodeValue(value, depth + 1));
+  }
+  return NovaObject.owning(identityOf(name, namespace, version), fields, changesOf(name, wire));
+}
+
+/** Most objects are of few kinds and versions: those share their identities. */
+const identities = new Map<string, ObjectIdentity>();
+const MOST_IDENTITIES = 500;
+
+function identityOf(name: string, namespace: string, version: string): ObjectIdentity {
+  const key = `${namespace} ${name} ${version}`;
+  const known = identities.get(key);
+  if (known?.name === name && known.version === version) return known; // the parts may hold blanks
+  const identity = Object.freeze({ name, namespace, version });
+  if (identities.size >= MOST_IDENTITIES) identities.clear();
+  identities.set(key, identity);
+  return identity;
 }
 
 function textOf(wire: Record<string, unknown>, member: string): string {
@@ -87,6 +110,7 @@ function textOf(wire: Record<string, unknown>, member: string): string {
 }
 
 function checkVersion(name: string, version: string, known: string | undefined): void {
+  if (version === known) return;
   const major = VERSION_FORM.exec(version)?.[1];
   if (major === undefined) throw new ObjectFormatError(`${name}: "${version}" is no version`);
   const ours = known === undefined ? undefined : VERSION_FORM.exec(known)?.[1];
@@ -97,9 +121,9 @@ function checkVersion(name: string, version: string, known: string | undefined):
   }
 }
 
-function changesOf(name: string, wire: Record<string, unknown>): string[] {
+function changesOf(name: string, wire: Record<string, unknown>): string[] | undefined {
   const changes = wire[CHANGES];
-  if (changes === undefined || changes === null) return [];
+  if (changes === undefined || changes === null) return undefined;
   if (Array.isArray(changes) && changes.every((change): change is string => typeof change === 'string'))
     return changes;
   throw new ObjectFormatError(`${name}: ${CHANGES} must be a list of field names`);

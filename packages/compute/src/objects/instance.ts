@@ -1,5 +1,6 @@
 import { defineObject, type ObjectDefinition } from './definition.js';
 import type { Flavor } from './flavor.js';
+import type { MigrationContext } from './migration-context.js';
 import type { NovaObject } from './nova-object.js';
 import type { TaskState, VmState } from './states.js';
 
@@ -53,6 +54,10 @@ export interface InstanceFields {
   readonly old_flavor: Flavor | null;
   /** The size that a resize gives it, until that is confirmed; null: there is no such resize. */
   readonly new_flavor: Flavor | null;
+  /** It is only a copy: the instance is in another cell, or is not yet in this one. Absent: it is not. */
+  readonly hidden: boolean;
+  /** What the destination of a move has set apart for it; null: nothing. */
+  readonly migration_context: MigrationContext | null;
   /** Its user's notes, by name. */
   readonly metadata: Readonly<Record<string, string>>;
   /** Nova's own notes, by name: `old_vm_state`, … */

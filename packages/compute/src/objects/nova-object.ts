@@ -10,6 +10,8 @@ export interface ObjectIdentity {
   readonly version: string;
 }
 
+const NOTHING: readonly never[] = [];
+
 /** The names of the fields that `Fields` declares. */
 export type FieldName<Fields extends object> = keyof Fields & string;
 
@@ -20,17 +22,29 @@ export type FieldName<Fields extends object> = keyof Fields & string;
 export class NovaObject<Fields extends object = Record<string, unknown>> {
   /** Its name, namespace and version on the wire. */
   readonly identity: ObjectIdentity;
-  readonly #fields: Map<string, unknown>;
-  readonly #changes: Set<string>;
+  #fields: Map<string, unknown>;
+  /** Undefined: none. Most objects never have one. */
+  #changes: Set<string> | undefined;
 
   constructor(
     identity: ObjectIdentity,
-    fields: Iterable<readonly [string, unknown]> = [],
-    changes: Iterable<string> = [],
+    fields: Iterable<readonly [string, unknown]> = NOTHING,
+    changes: Iterable<string> = NOTHING,
   ) {
     this.identity = identity;
     this.#fields = new Map(fields);
-    this.#changes = new Set(changes);
+    if (changes !== NOTHING) this.#changes = new Set(changes);
+  }
+
+  /** One that takes over `fields`, where the constructor copies: for whoever has made them for it. */
+  static owning(
+    identity: ObjectIdentity,
+    fields: Map<string, unknown>,
+    changes: Iterable<string> | undefined,
+  ): NovaObject {
+    const object = new NovaObject(identity, NOTHING, changes ?? NOTHING);
+    object.#fields = fields;
+    return object;
   }
 
   /** Does the object carry the field? Null is a value. */
@@ -57,7 +71,7 @@ export class NovaObject<Fields extends object = Record<string, unknown>> {
     for (const [field, value] of Object.entries(values)) {
       if (value === undefined) continue;
       this.#fields.set(field, value);
-      this.#changes.add(field);
+      (this.#changes ??= new Set()).add(field);
     }
     return this;
   }
@@ -69,17 +83,21 @@ export class NovaObject<Fields extends object = Record<string, unknown>> {
 
   /** Names of the fields changed since it was made, read or saved, in the order of the changes. */
   get changes(): readonly string[] {
-    return [...this.#changes];
+    return this.#changes ? [...this.#changes] : [];
   }
 
   /** A deep copy with no changes recorded: what a repository hands out. */
   pristine(): NovaObject<Fields> {
-    return new NovaObject<Fields>(this.identity, copyEntries(this.#fields));
+    const copy = new NovaObject<Fields>(this.identity);
+    copy.#fields = copyFields(this.#fields);
+    return copy;
   }
 
   /** A deep copy, its changes included. */
   clone(): NovaObject<Fields> {
-    return new NovaObject<Fields>(this.identity, copyEntries(this.#fields), this.#changes);
+    const copy = this.pristine();
+    copy.#changes = this.#changes && new Set(this.#changes);
+    return copy;
   }
 
   /** Its name and version, without its fields. */
@@ -89,16 +107,18 @@ export class NovaObject<Fields extends object = Record<string, unknown>> {
   }
 }
 
-function* copyEntries(fields: Map<string, unknown>): Iterable<[string, unknown]> {
-  for (const [name, value] of fields) yield [name, copyValue(value)];
+function copyFields(fields: ReadonlyMap<string, unknown>): Map<string, unknown> {
+  const copy = new Map<string, unknown>();
+  for (const [name, value] of fields) copy.set(name, copyValue(value));
+  return copy;
 }
 
 /** A deep copy of what a field may hold: objects, lists, dictionaries, dates and plain values. */
 function copyValue(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
   if (value instanceof NovaObject) return value.clone();
   if (value instanceof Date) return new Date(value);
   if (Array.isArray(value)) return value.map(copyValue);
-  if (typeof value !== 'object' || value === null) return value;
   const copy = Object.create(null) as Record<string, unknown>; // names come from the wire
   for (const [name, member] of Object.entries(value)) copy[name] = copyValue(member);
   return copy;

@@ -1,6 +1,8 @@
 import { defineObject, type ObjectDefinition } from './definition.js';
+import type { Destination } from './destination.js';
 import type { Flavor } from './flavor.js';
 import type { ImageMeta } from './image-meta.js';
+import type { InstanceGroup } from './instance-group.js';
 import type { NetworkRequestList } from './network-request.js';
 import type { NovaObject } from './nova-object.js';
 
@@ -24,6 +26,10 @@ export interface RequestSpecFields {
   readonly force_hosts: readonly string[] | null;
   /** None of these hosts; null: all may be chosen. */
   readonly ignore_hosts: readonly string[] | null;
+  /** Only there, if the filters agree; null: anywhere. */
+  readonly requested_destination: Destination | null;
+  /** The server group that it is a member of; null: none. */
+  readonly instance_group: InstanceGroup | null;
   /** What the user wishes of the choice of host: `group`, `different_host`, …, by name. */
   readonly scheduler_hints: Readonly<Record<string, unknown>>;
   /** It boots from a volume, so its root disk takes no room on the host. */

@@ -1,17 +1,67 @@
 /** What an instance is. */
-export type VmState = 'building' | 'active' | 'paused' | 'stopped' | 'error' | 'deleted';
+export type VmState = 'building' | 'active' | 'paused' | 'stopped' | 'resized' | 'error' | 'deleted';
 
 /** What is being done to an instance; null when nothing is. */
 export type TaskState =
-  'scheduling' | 'networking' | 'block_device_mapping' | 'spawning' | 'migrating' | null;
+  | 'scheduling'
+  | 'networking'
+  | 'block_device_mapping'
+  | 'spawning'
+  | 'migrating'
+  | 'resize_prep'
+  | 'resize_migrating'
+  | 'resize_migrated'
+  | 'resize_finish'
+  | 'resize_reverting'
+  | 'deleting'
+  | 'powering-on'
+  | 'powering-off'
+  | 'rebooting'
+  | 'reboot_started'
+  | 'rebooting_hard'
+  | 'reboot_started_hard'
+  | 'image_snapshot_pending'
+  | 'image_snapshot'
+  | 'image_uploading'
+  | 'rebuilding'
+  | 'rebuild_block_device_mapping'
+  | 'rebuild_spawning'
+  | null;
 
-/** How far a migration is (`compute-rpc.md` 3.1). The last four are final. */
+/** How far a migration is (`compute-rpc.md` 3). The last seven are final. */
 export type MigrationStatus =
-  'accepted' | 'queued' | 'preparing' | 'running' | 'completed' | 'failed' | 'error' | 'cancelled';
+  | 'accepted'
+  | 'queued'
+  | 'preparing'
+  | 'running'
+  | 'pre-migrating'
+  | 'migrating'
+  | 'post-migrating'
+  | 'finished'
+  | 'confirming'
+  | 'reverting'
+  | 'confirmed'
+  | 'reverted'
+  | 'done'
+  | 'completed'
+  | 'failed'
+  | 'error'
+  | 'cancelled';
 
-const FINAL: ReadonlySet<string> = new Set(['completed', 'failed', 'error', 'cancelled']);
+const FINAL: ReadonlySet<string> = new Set([
+  'confirmed',
+  'reverted',
+  'done',
+  'completed',
+  'failed',
+  'error',
+  'cancelled',
+]);
 
-/** Nothing more happens to a migration with this status. */
+/**
+ * Nothing more happens to the instance of a migration with this status. After an evacuation that is `done` only the
+ * host that failed has something to do, when it comes back.
+ */
 export function isFinal(status: MigrationStatus): boolean {
   return FINAL.has(status);
 }

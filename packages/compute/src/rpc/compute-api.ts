@@ -1,5 +1,11 @@
 import type { Transport } from '@ebbgate/core';
-import { type CallerContext, type ClientInterceptor, RpcClient, type SendOptions } from '@ebbgate/rpc';
+import {
+  type CallerContext,
+  type ClientInterceptor,
+  RpcClient,
+  RpcVersionCapError,
+  type SendOptions,
+} from '@ebbgate/rpc';
 import { checkArgs, checkResult } from './check-args.js';
 import { remoteErrors } from './remote-errors.js';
 import {
@@ -12,14 +18,15 @@ import {
   type ResultOf,
 } from './methods.js';
 import { objectSerializer } from './object-serializer.js';
-import { OPS_CAPABLE_VERSION, RPC_TOPIC, RPC_TOPIC_OPS } from './topics.js';
+import { type TopicOptions, type TopicTable, topicTable } from './topic-table.js';
+import { OPS_CAPABLE_VERSION, RPC_TOPIC } from './topics.js';
+import { VersionCaps, type VersionCapSources } from './version-caps.js';
 
-/** How compute hosts are called. All may be left out. */
-export interface ComputeApiOptions {
-  /** Newest version that every receiver knows; absent: no cap. Below 6.5 nothing is sent to the ops topic. */
-  readonly versionCap?: string | undefined;
-  /** Default {@link RPC_TOPIC_OPS}; Nova itself says `compute-alt`. */
-  readonly opsTopic?: string;
+/**
+ * How compute hosts are called. All may be left out: without a cap the receivers are taken to know every version. Under a
+ * cap below 6.5 nothing is sent to the ops topic.
+ */
+export interface ComputeApiOptions extends TopicOptions, VersionCapSources {
   /** Time-out of a call, and of a long call without a sign of life; default 60000. */
   readonly rpcTimeoutMs?: number;
   /** Time-out of a long call as a whole; default 1800000. */
@@ -28,10 +35,10 @@ export interface ComputeApiOptions {
   readonly interceptors?: readonly ClientInterceptor[];
 }
 
-/** What of a message depends on the version cap. */
+/** What of a message depends on the version that its receiver knows. */
 interface Form {
   readonly version: string;
-  readonly dropped: ReadonlySet<string>;
+  readonly args: Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -40,18 +47,26 @@ interface Form {
  */
 export class ComputeApi {
   readonly #client: RpcClient;
-  readonly #opsTopic: string;
+  /** The same under each cap that was met; there are few. */
+  readonly #capped = new Map<string | null, RpcClient>();
+  readonly #topics: TopicTable;
+  readonly #caps: VersionCaps;
   readonly #rpcTimeoutMs: number;
   readonly #longRpcTimeoutMs: number;
 
+  /** @throws ConfigurationError (`ERR_CONFIGURATION`) for a version cap, a topic or a method that is none */
   constructor(transport: Transport, options: ComputeApiOptions = {}) {
-    const { versionCap = null, opsTopic = RPC_TOPIC_OPS, interceptors = [] } = options;
-    this.#opsTopic = opsTopic;
+    this.#topics = topicTable(options);
+    this.#caps = new VersionCaps(options, transport.logger);
     this.#rpcTimeoutMs = options.rpcTimeoutMs ?? 60_000;
     this.#longRpcTimeoutMs = options.longRpcTimeoutMs ?? 1_800_000;
     const target = { topic: RPC_TOPIC, version: '6.0' };
-    const how = { versionCap, serializer: objectSerializer, remoteErrors, interceptors };
-    this.#client = new RpcClient(transport, target, how);
+    const { interceptors = [] } = options;
+    this.#client = new RpcClient(transport, target, {
+      serializer: objectSerializer,
+      remoteErrors,
+      interceptors,
+    });
   }
 
   /** What it sends with. */
@@ -59,10 +74,21 @@ export class ComputeApi {
     return this.#client.transport;
   }
 
-  /** The topic of a method's messages: ops where the table says so and the receivers are new enough (GS-39, GS-40). */
-  topicOf(method: keyof ComputeMethods): string {
-    const { topic } = COMPUTE_METHODS[method];
-    return topic === 'ops' && this.#client.canSendVersion(OPS_CAPABLE_VERSION) ? this.#opsTopic : RPC_TOPIC;
+  /**
+   * The topic of a method's messages to one host: ops where the table says so and the host is new enough (GS-39, GS-40).
+   * Rejects with what reading the records did, under the cap `auto`.
+   */
+  async topicOf(method: keyof ComputeMethods, host: string): Promise<string> {
+    return this.#topic(method, this.#under((await this.#caps.of(host)) ?? null));
+  }
+
+  /**
+   * Reads the version cap again, where that can be done, and forgets what is known of the hosts: what SIGHUP does
+   * (GS-92).
+   * @throws ConfigurationError (`ERR_CONFIGURATION`) for a cap that is none: then the old one stays
+   */
+  refresh(): Promise<void> {
+    return this.#caps.refresh();
   }
 
   /**
@@ -77,7 +103,7 @@ export class ComputeApi {
     options?: SendOptions,
   ): Promise<ResultOf<ComputeMethods[Name]>> {
     const row: ComputeMethods[Name] = COMPUTE_METHODS[method];
-    const { client, sent } = this.#prepare(method, row, host, args);
+    const { client, sent } = await this.#prepare(method, row, host, args);
     return checkResult(method, row, await client.call(context, method, sent, options));
   }
 
@@ -89,34 +115,63 @@ export class ComputeApi {
     args: ArgsOf<ComputeMethods[Name]>,
     options?: SendOptions,
   ): Promise<void> {
-    const { client, sent } = this.#prepare(method, COMPUTE_METHODS[method], host, args);
+    const { client, sent } = await this.#prepare(method, COMPUTE_METHODS[method], host, args);
     await client.cast(context, method, sent, options);
   }
 
-  #prepare(method: keyof ComputeMethods, row: MethodRow, host: string, args: object) {
-    const { version, dropped } = this.#formOf(row);
+  async #prepare(method: keyof ComputeMethods, row: MethodRow, host: string, args: object) {
     const checked = checkArgs(method, row, args as Record<string, unknown>); // by name; checked here
-    const sent = Object.fromEntries(Object.entries(checked).filter(([name]) => !dropped.has(name)));
+    const known = this.#caps.of(host);
+    const versionCap = (known instanceof Promise ? await known : known) ?? null;
+    const capped = this.#under(versionCap);
+    const form = formFor(row, checked, capped, versionCap);
     const long = row.kind === 'long-call';
-    const client = this.#client.prepare({
-      topic: this.topicOf(method),
+    const client = capped.prepare({
+      topic: this.#topic(method, capped),
       server: host,
-      version,
+      version: form.version,
       timeoutMs: long ? this.#longRpcTimeoutMs : this.#rpcTimeoutMs,
       callMonitorTimeoutMs: long ? this.#rpcTimeoutMs : null,
     });
-    return { client, sent };
+    return { client, sent: form.args };
   }
 
-  /** The newest form of the message that the cap allows. */
-  #formOf(row: MethodRow): Form {
-    let { version } = row;
-    const dropped = new Set<string>();
-    for (const form of row.older ?? []) {
-      if (this.#client.canSendVersion(version)) break;
-      version = form.version;
-      for (const name of form.drop) dropped.add(name);
-    }
-    return { version, dropped };
+  #under(versionCap: string | null): RpcClient {
+    const known = this.#capped.get(versionCap);
+    if (known) return known;
+    const capped = this.#client.prepare({ versionCap });
+    this.#capped.set(versionCap, capped);
+    return capped;
   }
+
+  #topic(method: string, capped: RpcClient): string {
+    const toOps = this.#topics.rows.get(method) === 'ops' && capped.canSendVersion(OPS_CAPABLE_VERSION);
+    return toOps ? this.#topics.opsTopic : RPC_TOPIC;
+  }
+}
+
+/**
+ * The newest form of the message that the receiver knows. What it does not know is left out, unless it was asked for:
+ * a request is not sent as another one.
+ * @throws RpcVersionCapError (`ERR_VERSION_CAP`)
+ */
+function formFor(
+  row: MethodRow,
+  args: Readonly<Record<string, unknown>>,
+  capped: RpcClient,
+  versionCap: string | null,
+): Form {
+  let { version } = row;
+  const left = new Map(Object.entries(args));
+  for (const form of row.older ?? []) {
+    if (capped.canSendVersion(version)) break;
+    for (const name of form.drop) {
+      const asked = left.get(name) ?? false;
+      if (form.refuse === true && asked !== false) throw new RpcVersionCapError(version, String(versionCap));
+      left.delete(name);
+    }
+    version = form.version;
+  }
+  if (!capped.canSendVersion(version)) throw new RpcVersionCapError(version, String(versionCap));
+  return { version, args: Object.fromEntries(left) };
 }

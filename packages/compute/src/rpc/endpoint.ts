@@ -3,7 +3,7 @@ import { checkArgs, checkResult } from './check-args.js';
 import type { ArgsOf, MethodRow, MethodTable, ResultOf } from './methods.js';
 
 /** What a handler gives: nothing where the row returns nothing. */
-type Answer<T> = T extends null | undefined ? MaybePromise<void> : MaybePromise<T>;
+type Answer<T> = [T] extends [null | undefined] ? MaybePromise<void> : MaybePromise<T>;
 
 /** Methods of an endpoint, each under the name of its row. Those that are left out are unknown to callers. */
 export type Handlers<Table extends MethodTable> = {

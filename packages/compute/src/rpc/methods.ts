@@ -13,6 +13,8 @@ export interface OlderForm {
   readonly version: string;
   /** Arguments that it then lacks. */
   readonly drop: readonly string[];
+  /** It cannot be sent when one of them is set (neither null nor false), as it would then ask for something else. */
+  readonly refuse?: boolean;
 }
 
 /** One row of the table. */

@@ -106,8 +106,8 @@ export const NAMED_METHODS = {
   },
   rebuild_instance: {
     since: '1.24', version: '6.2', kind: 'cast', topic: 'ops', starts: true, route: 'conductor -> host', returns: 'nothing',
-    older: [{ below: '6.2', version: '6.1', drop: ['target_state'] },
-      { below: '6.1', version: '6.0', drop: ['reimage_boot_volume'] }],
+    older: [{ below: '6.2', version: '6.1', drop: ['target_state'], refuse: true },
+      { below: '6.1', version: '6.0', drop: ['reimage_boot_volume'], refuse: true }],
     args: { instance: 'Instance', new_pass: 'string?', injected_files: 'list?', image_ref: 'string?',
       orig_image_ref: 'string?', orig_sys_metadata: 'dict?', bdms: 'BlockDevices?',
       recreate: 'boolean?', on_shared_storage: 'boolean?', preserve_ephemeral: 'boolean?',

@@ -4,7 +4,8 @@ export const RECORDS_RPC_VERSION = '1.0';
 /**
  * The records over RPC: those who have no database read and write them through a conductor, as Nova's computes do. The
  * fields to change, and those to look for, travel as an object that carries only them, so that each has its kind;
- * `expected` has for each field the values that it may have. The columns are those of the compute methods.
+ * `expected` has for each field the values that it may have; services and allocations travel as `record-wire.ts` says. The
+ * columns are those of the compute methods.
  */
 // prettier-ignore
 export const RECORD_METHODS = {
@@ -42,11 +43,43 @@ export const RECORD_METHODS = {
   },
   service_report: {
     since: '1.0', version: '1.0', kind: 'call', topic: 'main', starts: false, route: 'all -> records', returns: 'nothing',
-    args: { binary: 'string', host: 'string', state: 'string', reported_at_ms: 'number' },
+    args: { report: 'dict' },
   },
   service_list: {
     since: '1.0', version: '1.0', kind: 'call', topic: 'main', starts: false, route: 'all -> records', returns: 'list',
     args: { binary: 'string' },
+  },
+  service_get: {
+    since: '1.0', version: '1.0', kind: 'call', topic: 'main', starts: false, route: 'all -> records', returns: 'dict',
+    args: { binary: 'string', host: 'string' },
+  },
+  service_update: {
+    since: '1.0', version: '1.0', kind: 'call', topic: 'main', starts: false, route: 'all -> records', returns: 'dict',
+    args: { binary: 'string', host: 'string', changes: 'dict' },
+  },
+  capacity_report: {
+    since: '1.0', version: '1.0', kind: 'call', topic: 'main', starts: false, route: 'all -> records', returns: 'nothing',
+    args: { host: 'string', vcpus: 'number', memory_mb: 'number', disk_gb: 'number' },
+  },
+  capacity_list: {
+    since: '1.0', version: '1.0', kind: 'call', topic: 'main', starts: false, route: 'all -> records', returns: 'list',
+    args: {},
+  },
+  allocation_claim: {
+    since: '1.0', version: '1.0', kind: 'call', topic: 'main', starts: false, route: 'all -> records', returns: 'boolean',
+    args: { consumer: 'string', host: 'string', vcpus: 'number', memory_mb: 'number', disk_gb: 'number' },
+  },
+  allocation_transfer: {
+    since: '1.0', version: '1.0', kind: 'call', topic: 'main', starts: false, route: 'all -> records', returns: 'nothing',
+    args: { from_consumer: 'string', to_consumer: 'string' },
+  },
+  allocation_release: {
+    since: '1.0', version: '1.0', kind: 'call', topic: 'main', starts: false, route: 'all -> records', returns: 'nothing',
+    args: { consumer: 'string', host: 'string?' },
+  },
+  allocation_find: {
+    since: '1.0', version: '1.0', kind: 'call', topic: 'main', starts: false, route: 'all -> records', returns: 'list',
+    args: { consumer: 'string?', host: 'string?' },
   },
 } as const;
 

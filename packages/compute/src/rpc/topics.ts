@@ -7,6 +7,9 @@ export const RPC_TOPIC_OPS = 'compute-ops';
 /** Where conductors listen. */
 export const CONDUCTOR_TOPIC = 'conductor';
 
+/** Where schedulers listen. */
+export const SCHEDULER_TOPIC = 'scheduler';
+
 /** Topic of the conductor that has the records, and of all that there is once. */
 export const RECORDS_TOPIC = 'conductor-records';
 

@@ -1,5 +1,11 @@
+import type { Resources } from '../db/repositories.js';
 import type { Instance } from '../objects/instance.js';
 import type { LibvirtLiveMigrateData } from '../objects/migrate-data.js';
+import type { VirtActions } from './actions.js';
+import type { ColdMoves } from './cold-moves.js';
+import type { SnapshotMoves } from './snapshot-moves.js';
+import type { ImageCache } from './images.js';
+import type { WorkOptions } from './work-options.js';
 
 /** What a guest does, as the hypervisor sees it. */
 export type GuestState = 'running' | 'paused' | 'shutdown';
@@ -22,10 +28,10 @@ export interface MemoryProgress {
   readonly remaining: number;
 }
 
-/** What can be said of work that takes long. */
-export interface WorkOptions {
-  /** Ends the work: it undoes what it began and rejects with OperationAbortedError. */
-  readonly signal?: AbortSignal;
+/** How a guest is removed. */
+export interface DestroyOptions {
+  /** Its disks stay, since a guest elsewhere has them; default: they go too. */
+  readonly keepDisks?: boolean;
 }
 
 /** What a boot may be given. */
@@ -44,7 +50,15 @@ export interface LiveMigrateOptions extends WorkOptions {
  * What a hypervisor must do for a compute host. Everything rejects with HypervisorError (`ERR_HYPERVISOR`) when the
  * hypervisor cannot do it. A call is about one instance; two calls about the same one never overlap.
  */
-export interface VirtDriver {
+export interface VirtDriver extends VirtActions {
+  /** What it does for instances that move while they are shut down. */
+  readonly coldMoves: ColdMoves;
+  /** What it does, besides, for those that move to another cell. */
+  readonly snapshotMoves: SnapshotMoves;
+  /** Images that it keeps for new instances. */
+  readonly imageCache: ImageCache;
+  /** What the machine has in all, whatever is used of it. */
+  resources(): Promise<Resources>;
   /** The guests that are on this host, whatever the records say. */
   listGuests(): Promise<readonly Guest[]>;
   /** The state of one guest; undefined when it is not here. */
@@ -52,7 +66,7 @@ export interface VirtDriver {
   /** Makes disks and starts the guest. When it rejects nothing is left behind. */
   spawn(instance: Instance, options?: SpawnOptions): Promise<void>;
   /** Ends the guest and removes what is left of it; does nothing when it is not here. */
-  destroy(uuid: string): Promise<void>;
+  destroy(uuid: string, options?: DestroyOptions): Promise<void>;
   /** On the destination: may the guest come here? @throws MigrationPreCheckError (`ERR_MIGRATION_PRE_CHECK`) */
   checkCanLiveMigrateDestination(
     instance: Instance,

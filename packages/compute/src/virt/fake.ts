@@ -1,25 +1,27 @@
+import type { Resources } from '../db/repositories.js';
 import { HypervisorError, MigrationPreCheckError } from '../errors.js';
 import type { Networking } from '../network/networking.js';
 import type { Instance } from '../objects/instance.js';
 import { LibvirtLiveMigrateData } from '../objects/migrate-data.js';
 import type { Guest, GuestState, LiveMigrateOptions, SpawnOptions, VirtDriver } from './driver.js';
-import type { GuestStore, Hypervisors } from './hypervisors.js';
-import type { Pause } from './pause.js';
-import { StepControl } from './step-control.js';
+import { FakeActions, type FakeActionsOptions } from './fake-actions.js';
+import { FakeColdMoves } from './fake-cold-moves.js';
+import { FakeSnapshotMoves } from './fake-snapshot-moves.js';
+import { FakeImages } from './images.js';
 
 /** How a fake hypervisor is made. */
-export interface FakeVirtOptions {
-  /** Where the guests of all hosts are. */
-  readonly network: Hypervisors;
+export interface FakeVirtOptions extends FakeActionsOptions {
   /** Told which interfaces are plugged, so that it can confirm them. */
   readonly networking: Networking;
   /** How long a boot takes, without what it waits for. */
   readonly spawnMs: number;
   /** How long the memory of a guest takes to be copied. */
   readonly migrationMs: number;
-  /** How time passes; default: by itself. */
-  readonly pause?: Pause;
+  /** What the machine has; default 64 CPUs, 256 GiB of memory, 4 TiB of disk. */
+  readonly resources?: Resources;
 }
+
+const MACHINE: Resources = Object.freeze({ vcpus: 64, memoryMb: 262_144, diskGb: 4096 });
 
 /** Pieces in which memory is copied; progress is told after each. */
 const ROUNDS = 40;
@@ -29,34 +31,49 @@ const MB = 1024 * 1024;
  * A hypervisor without guests to speak of: it knows which it has, takes its time, and fails when it is told to. It
  * stands for the machine, not for the process: what is on it survives a restart of the service.
  */
-export class FakeVirtDriver implements VirtDriver {
-  /** The host whose machine this is. */
-  readonly host: string;
-  /** Where failures and holds are ordered: what boots or moves a guest takes its steps there. */
-  readonly steps: StepControl;
+export class FakeVirtDriver extends FakeActions implements VirtDriver {
+  /** What it does for instances that move while they are shut down; disks take `migrationMs` to be copied. */
+  readonly coldMoves: FakeColdMoves;
+  /** What it does for those that move to another cell. */
+  readonly snapshotMoves: FakeSnapshotMoves;
+  /** What it keeps for new instances. */
+  readonly imageCache: FakeImages;
   readonly #options: FakeVirtOptions;
-  readonly #machine: GuestStore;
+  /** Live migrations that copy, by guest: how each is made to end its copying. */
+  readonly #copying = new Map<string, AbortController>();
 
   constructor(host: string, options: FakeVirtOptions) {
-    this.host = host;
+    super(host, options);
     this.#options = options;
-    this.steps = new StepControl(options.pause);
-    this.#machine = options.network.storeOf(host);
+    const { network, networking, spawnMs, migrationMs: copyMs } = options;
+    this.coldMoves = new FakeColdMoves({ host, network, networking, steps: this.steps, copyMs });
+    this.snapshotMoves = new FakeSnapshotMoves({ host, network, networking, steps: this.steps, spawnMs });
+    this.imageCache = new FakeImages(this.steps);
+  }
+
+  /** What was ordered, or the default. */
+  async resources(): Promise<Resources> {
+    return this.#options.resources ?? MACHINE;
   }
 
   /** All guests of the machine, those of earlier runs of the service too. */
   async listGuests(): Promise<readonly Guest[]> {
-    return [...this.#machine.guests()].map(([uuid, state]) => ({ uuid, state }));
+    return [...this.machine.guests()].map(([uuid, state]) => ({ uuid, state }));
   }
 
   /** The state of one guest; undefined when it is not on this machine. */
   async guestState(uuid: string): Promise<GuestState | undefined> {
-    return this.#machine.state(uuid);
+    return this.machine.state(uuid);
   }
 
   /** Guests that something was prepared for and that have not come. */
   get expected(): readonly string[] {
-    return this.#machine.expected();
+    return this.machine.expected();
+  }
+
+  /** What is kept of guests that have left by a cold move and may be taken back. */
+  get kept(): readonly string[] {
+    return this.machine.kept();
   }
 
   /**
@@ -69,22 +86,17 @@ export class FakeVirtDriver implements VirtDriver {
     if (this.#has(uuid)) throw new HypervisorError(`Guest ${uuid} is here already`);
     const half = this.#options.spawnMs / 2;
     await this.steps.take('create-disks', half, signal);
-    this.#machine.set(uuid, 'paused');
+    this.machine.set(uuid, 'paused');
     try {
       await this.steps.take('plug-vifs', 0, signal);
       await this.#options.networking.plug(uuid, this.host);
       await beforeStart?.();
       await this.steps.take('start-guest', half, signal);
-      this.#machine.set(uuid, 'running');
+      this.machine.set(uuid, 'running');
     } catch (error) {
-      this.#machine.remove(uuid);
+      this.machine.remove(uuid);
       throw error;
     }
-  }
-
-  /** Removes the guest at once; does nothing when it is not here. */
-  async destroy(uuid: string): Promise<void> {
-    this.#machine.remove(uuid);
   }
 
   /**
@@ -127,7 +139,7 @@ export class FakeVirtDriver implements VirtDriver {
   /** Expects the guest and plugs its interfaces, for which the source is to wait (step `pre-live-migration`). */
   async preLiveMigration(instance: Instance, data: LibvirtLiveMigrateData): Promise<LibvirtLiveMigrateData> {
     const uuid = instance.get('uuid');
-    this.#machine.expect(uuid);
+    this.machine.expect(uuid);
     await this.steps.take('pre-live-migration', 0);
     await this.#options.networking.plug(uuid, this.host);
     return data.clone().update({ old_vol_attachment_ids: {}, wait_for_vif_plugged: true });
@@ -148,13 +160,45 @@ export class FakeVirtDriver implements VirtDriver {
     const uuid = instance.get('uuid');
     if (!this.#has(uuid)) throw new HypervisorError(`Guest ${uuid} is not here`);
     const total = instance.get('memory_mb') * MB;
-    for (let round = 1; round <= ROUNDS; round += 1) {
-      await this.steps.take('copy-memory', this.#options.migrationMs / ROUNDS, signal);
+    await this.#copyMemory(uuid, signal, (round) => {
       const processed = Math.round((total * round) / ROUNDS);
       onProgress?.({ total, processed, remaining: total - processed });
-    }
+    });
+    onProgress?.({ total, processed: total, remaining: 0 });
     await this.steps.take('switch-over', 0, signal);
-    if (!this.#machine.move(uuid, dest)) throw new HypervisorError(`${dest} does not expect guest ${uuid}`);
+    if (!this.machine.move(uuid, dest)) throw new HypervisorError(`${dest} does not expect guest ${uuid}`);
+  }
+
+  /** Round by round, until all is copied, or the guest is stopped so that all the rest is copied at once. */
+  async #copyMemory(
+    uuid: string,
+    signal: AbortSignal | undefined,
+    onCopied: (round: number) => void,
+  ): Promise<void> {
+    const force = new AbortController();
+    this.#copying.set(uuid, force);
+    // One for all rounds: signals made of others are dear.
+    const either = signal ? AbortSignal.any([signal, force.signal]) : force.signal;
+    try {
+      for (let round = 1; round <= ROUNDS; round += 1) {
+        await this.steps.take('copy-memory', this.#options.migrationMs / ROUNDS, either);
+        onCopied(round);
+      }
+    } catch (error) {
+      if (!force.signal.aborted || signal?.aborted === true) throw error;
+    } finally {
+      this.#copying.delete(uuid);
+    }
+  }
+
+  /**
+   * What is left is copied at once.
+   * @throws HypervisorError (`ERR_HYPERVISOR`) when no memory of this guest is being copied
+   */
+  async forceComplete(uuid: string): Promise<void> {
+    const copying = this.#copying.get(uuid);
+    if (!copying) throw new HypervisorError(`Guest ${uuid} is not being copied`);
+    copying.abort();
   }
 
   /** Step `post-at-source`, and no more: nothing is left here. */
@@ -177,7 +221,7 @@ export class FakeVirtDriver implements VirtDriver {
     _options: { readonly destroyDisks: boolean },
   ): Promise<void> {
     await this.steps.take('rollback-at-destination', 0);
-    this.#machine.unexpect(instance.get('uuid'));
+    this.machine.unexpect(instance.get('uuid'));
   }
 
   /** Does nothing. */
@@ -186,6 +230,6 @@ export class FakeVirtDriver implements VirtDriver {
   }
 
   #has(uuid: string): boolean {
-    return this.#machine.state(uuid) !== undefined;
+    return this.machine.state(uuid) !== undefined;
   }
 }

@@ -2,15 +2,19 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, unlinkSync, w
 import { join } from 'node:path';
 import { HypervisorError } from '../errors.js';
 import type { GuestState } from './driver.js';
-import type { GuestStore, Hypervisors } from './hypervisors.js';
+import { ImageFolder } from './image-folder.js';
+import type { GuestStore, Hypervisors, ImageStore } from './hypervisors.js';
 
 const ENDING = '.json';
 const STATES: ReadonlySet<string> = new Set<GuestState>(['running', 'paused', 'shutdown']);
 
+type FolderName = 'guests' | 'expected' | 'kept';
+
 /**
  * The machine of one host as a folder: `guests/<uuid>.json` is a guest, `expected/<uuid>.json` what was prepared for
- * one that is to come. What a hypervisor keeps survives the death of the service that drives it, and so does this.
- * Synchronous, as each step must be one: the files are of a few bytes.
+ * one that is to come, `kept/<uuid>.json` what was kept of one that has left and may be taken back. What a hypervisor
+ * keeps survives the death of the service that drives it, and so does this. Synchronous, as each step must be one: the
+ * files are of a few bytes.
  */
 class GuestFolder implements GuestStore {
   readonly #root: string;
@@ -21,6 +25,7 @@ class GuestFolder implements GuestStore {
     this.#host = host;
     mkdirSync(folderOf(root, host, 'guests'), { recursive: true });
     mkdirSync(folderOf(root, host, 'expected'), { recursive: true });
+    mkdirSync(folderOf(root, host, 'kept'), { recursive: true });
   }
 
   guests(): ReadonlyMap<string, GuestState> {
@@ -69,6 +74,30 @@ class GuestFolder implements GuestStore {
     return true;
   }
 
+  kept(): readonly string[] {
+    return namesIn(folderOf(this.#root, this.#host, 'kept'));
+  }
+
+  keep(uuid: string): void {
+    unlessAbsent(() => {
+      renameSync(this.#guest(uuid), this.#keptFile(uuid));
+    });
+  }
+
+  takeBack(uuid: string): void {
+    unlessAbsent(() => {
+      renameSync(this.#keptFile(uuid), this.#guest(uuid));
+    });
+  }
+
+  dropKept(uuid: string): void {
+    rmSync(this.#keptFile(uuid), { force: true });
+  }
+
+  #keptFile(uuid: string): string {
+    return fileOf(this.#root, this.#host, 'kept', uuid);
+  }
+
   #guest(uuid: string): string {
     return fileOf(this.#root, this.#host, 'guests', uuid);
   }
@@ -79,12 +108,15 @@ class GuestFolder implements GuestStore {
  * when each compute host is a process of its own.
  */
 export class HypervisorDirectory implements Hypervisors {
+  /** In the folder `.images`, which cannot be the name of a host. */
+  readonly images: ImageStore;
   readonly #root: string;
 
   /** @param root - made when it is not there */
   constructor(root: string) {
     this.#root = root;
     mkdirSync(root, { recursive: true });
+    this.images = new ImageFolder(join(root, '.images'));
   }
 
   /**
@@ -110,15 +142,17 @@ export class HypervisorDirectory implements Hypervisors {
   }
 
   #hosts(): readonly string[] {
-    return readdirSync(this.#root).sort();
+    return readdirSync(this.#root)
+      .filter((name) => !name.startsWith('.'))
+      .sort();
   }
 }
 
-function folderOf(root: string, host: string, folder: 'guests' | 'expected'): string {
+function folderOf(root: string, host: string, folder: FolderName): string {
   return join(root, checkName('host', host), folder);
 }
 
-function fileOf(root: string, host: string, folder: 'guests' | 'expected', uuid: string): string {
+function fileOf(root: string, host: string, folder: FolderName, uuid: string): string {
   return join(folderOf(root, host, folder), `${checkName('guest', uuid)}${ENDING}`);
 }
 

@@ -1,10 +1,11 @@
 import type { GuestState } from './driver.js';
-import type { GuestStore, Hypervisors } from './hypervisors.js';
+import type { GuestStore, Hypervisors, ImageStore } from './hypervisors.js';
 
 class MemoryGuests implements GuestStore {
   readonly #network: HypervisorNetwork;
   readonly #guests = new Map<string, GuestState>();
   readonly #expected = new Set<string>();
+  readonly #kept = new Map<string, GuestState>();
 
   constructor(network: HypervisorNetwork) {
     this.#network = network;
@@ -45,6 +46,22 @@ class MemoryGuests implements GuestStore {
     return true;
   }
 
+  kept(): readonly string[] {
+    return [...this.#kept.keys()];
+  }
+
+  keep(uuid: string): void {
+    relocate(uuid, this.#guests, this.#kept);
+  }
+
+  takeBack(uuid: string): void {
+    relocate(uuid, this.#kept, this.#guests);
+  }
+
+  dropKept(uuid: string): void {
+    this.#kept.delete(uuid);
+  }
+
   receive(uuid: string, state: GuestState): boolean {
     if (!this.#expected.delete(uuid)) return false;
     this.#guests.set(uuid, state);
@@ -52,8 +69,37 @@ class MemoryGuests implements GuestStore {
   }
 }
 
+function relocate(uuid: string, from: Map<string, GuestState>, to: Map<string, GuestState>): void {
+  const state = from.get(uuid);
+  if (state === undefined) return;
+  from.delete(uuid);
+  to.set(uuid, state);
+}
+
+class MemoryImages implements ImageStore {
+  readonly #images = new Set<string>();
+
+  has(imageId: string): boolean {
+    return this.#images.has(imageId);
+  }
+
+  add(imageId: string): void {
+    this.#images.add(imageId);
+  }
+
+  remove(imageId: string): void {
+    this.#images.delete(imageId);
+  }
+
+  list(): readonly string[] {
+    return [...this.#images];
+  }
+}
+
 /** The machines of all hosts, in the memory of one process. */
 export class HypervisorNetwork implements Hypervisors {
+  /** The images that were made of guests. */
+  readonly images: ImageStore = new MemoryImages();
   readonly #stores = new Map<string, MemoryGuests>();
 
   /** The machine of a host; made when there is none, then always the same. */

@@ -4,6 +4,7 @@ import { aborted, type Pause, pause } from './pause.js';
 
 /** What the fake hypervisor does, in steps that can be made to fail or to wait. */
 export type VirtStep =
+  | 'cache-image'
   | 'create-disks'
   | 'plug-vifs'
   | 'start-guest'
@@ -14,7 +15,23 @@ export type VirtStep =
   | 'switch-over'
   | 'post-at-source'
   | 'post-at-destination'
-  | 'rollback-at-destination';
+  | 'rollback-at-destination'
+  | 'destroy'
+  | 'power-on'
+  | 'power-off'
+  | 'reboot-soft'
+  | 'reboot-hard'
+  | 'copy-disk'
+  | 'upload-image'
+  | 'console-output'
+  | 'check-shared-storage'
+  | 'check-cold-destination'
+  | 'copy-disks'
+  | 'finish-migration'
+  | 'confirm-migration'
+  | 'drop-disks'
+  | 'finish-revert'
+  | 'keep-disks';
 
 /** A step that waits for a word. */
 export interface Hold {

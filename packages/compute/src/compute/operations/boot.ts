@@ -1,16 +1,22 @@
 import type { RequestContext } from '@ebbgate/core';
+import { ExternalEventError, OperationAbortedError, UnexpectedStateError } from '../../errors.js';
 import type { Instance, InstanceFields } from '../../objects/instance.js';
 import { POWER_STATE, type TaskState } from '../../objects/states.js';
 import type { ArgsOf, ComputeMethods } from '../../rpc/methods.js';
+import { mayRetry } from '../../scheduler/build-attempts.js';
 import { beginInBackground } from '../background.js';
 import type { HostContext } from '../host-context.js';
 import type { WorkPool } from '../work-pool.js';
+
+/** What is being done to an instance while it is built here. */
+const BUILD_TASKS: readonly TaskState[] = [null, 'networking', 'block_device_mapping', 'spawning'];
 
 type BuildArgs = ArgsOf<ComputeMethods['build_and_run_instance']>;
 
 /**
  * Builds instances on this host (`compute-rpc.md` 3.7): building/scheduling → building/none → networking →
- * block_device_mapping → spawning → active/none. A build that fails leaves the instance in ERROR and nothing on the host.
+ * block_device_mapping → spawning → active/none. A build that fails leaves nothing on the host, and goes back to the
+ * conductor for the next host of its list, or ends in ERROR.
  */
 export class Boot {
   readonly #host: HostContext;
@@ -22,15 +28,19 @@ export class Boot {
   }
 
   /** Takes a build up. It counts as running from now on, also while it waits for its turn. */
-  begin(context: RequestContext, { instance }: BuildArgs): void {
-    const uuid = instance.get('uuid');
+  begin(context: RequestContext, args: BuildArgs): void {
+    const uuid = args.instance.get('uuid');
+    // A delete ends the build, through the signal, and runs when it has ended.
     beginInBackground(this.#host, context, { name: 'build_instance', instance: uuid }, () =>
-      this.#pool.run(() => this.#build(uuid), this.#host.lifetime),
+      this.#host.locks.run(uuid, (signal) =>
+        this.#pool.run(() => this.#build(context.detached(), args, signal), signal),
+      ),
     );
   }
 
-  async #build(uuid: string): Promise<void> {
-    const { host, records } = this.#host;
+  async #build(context: RequestContext, args: BuildArgs, signal: AbortSignal): Promise<void> {
+    const { host, records, lifetime } = this.#host;
+    const uuid = args.instance.get('uuid');
     // Fails when somebody else has begun with it, or it is not to be built any more: then it is not ours to touch.
     await records.instances.update(
       uuid,
@@ -38,15 +48,15 @@ export class Boot {
       { vm_state: ['building'], task_state: ['scheduling'] },
     );
     try {
-      await this.#make(uuid);
+      await this.#make(uuid, signal);
     } catch (error) {
-      if (!this.#host.lifetime.aborted) await this.#cleanUp(uuid);
+      if (!lifetime.aborted) await this.#fail(context, args, uuid, error);
       throw error;
     }
   }
 
-  async #make(uuid: string): Promise<void> {
-    const { host, networking, events, virt, lifetime, vifPluggingTimeoutMs } = this.#host;
+  async #make(uuid: string, signal: AbortSignal): Promise<void> {
+    const { host, networking, events, virt, vifPluggingTimeoutMs } = this.#host;
     await this.#step(uuid, null, 'networking');
     const ports = await networking.allocate(uuid);
     await this.#step(uuid, 'networking', 'block_device_mapping');
@@ -54,9 +64,8 @@ export class Boot {
     // Announced before the interfaces are plugged, so that the event cannot come too early.
     const plugged = events.expect(uuid, 'network-vif-plugged', ports);
     try {
-      const beforeStart = (): Promise<void> =>
-        plugged.wait({ timeoutMs: vifPluggingTimeoutMs, signal: lifetime });
-      await virt.spawn(instance, { signal: lifetime, beforeStart });
+      const beforeStart = (): Promise<void> => plugged.wait({ timeoutMs: vifPluggingTimeoutMs, signal });
+      await virt.spawn(instance, { signal, beforeStart });
     } finally {
       plugged.cancel();
     }
@@ -75,20 +84,69 @@ export class Boot {
     return this.#host.records.instances.update(uuid, { task_state: to }, expected);
   }
 
-  async #cleanUp(uuid: string): Promise<void> {
-    const { records, virt, networking, logger } = this.#host;
-    const steps = [
-      () => virt.destroy(uuid),
-      () => networking.deallocate(uuid),
-      () =>
-        records.instances.update(uuid, { vm_state: 'error', task_state: null }, { vm_state: ['building'] }),
-    ];
-    for (const step of steps) {
+  /** Leaves nothing here, then hands the instance on, or says that it has failed. */
+  async #fail(context: RequestContext, args: BuildArgs, uuid: string, error: unknown): Promise<void> {
+    const { host, records, virt, networking, logger } = this.#host;
+    await this.#attempt(uuid, () => virt.destroy(uuid));
+    await this.#attempt(uuid, () => networking.deallocate(uuid));
+    await this.#attempt(uuid, () => records.allocations.release(uuid, host));
+    if (isWorthRetrying(error) && mayRetry(args.filter_properties)) {
       try {
-        await step();
-      } catch (error) {
-        logger.error({ err: error, instance: uuid }, 'A step of cleaning up after a failed build failed');
+        await this.#handOn(context, args, uuid);
+        return;
+      } catch (failure) {
+        logger.error({ err: failure, instance: uuid }, 'A failed build could not be handed on');
       }
     }
+    // Not when a delete has cancelled it: that one goes on with the instance.
+    await this.#attempt(uuid, () =>
+      records.instances.update(
+        uuid,
+        { vm_state: 'error', task_state: null },
+        { vm_state: ['building'], task_state: [...BUILD_TASKS, 'scheduling'], host: [host, null] },
+      ),
+    );
   }
+
+  /** Another host is to try: the instance is as it was before it came here. */
+  async #handOn(context: RequestContext, args: BuildArgs, uuid: string): Promise<void> {
+    const { host, records, conductorApi } = this.#host;
+    const instance = await records.instances.update(
+      uuid,
+      { host: null, node: null, launched_on: null, task_state: 'scheduling' },
+      { vm_state: ['building'], task_state: BUILD_TASKS, host: [host] },
+    );
+    await conductorApi.cast(context, 'build_instances', {
+      instances: [instance],
+      image: args.image,
+      filter_properties: args.filter_properties,
+      admin_password: args.admin_password,
+      injected_files: args.injected_files,
+      requested_networks: args.requested_networks,
+      security_groups: args.security_groups,
+      block_device_mapping: args.block_device_mapping,
+      legacy_bdm: false,
+      request_spec: args.request_spec,
+      host_lists: args.host_list === null ? null : [args.host_list],
+    });
+  }
+
+  /** One step of several that must all be tried. */
+  async #attempt(uuid: string, step: () => Promise<unknown>): Promise<void> {
+    try {
+      await step();
+    } catch (error) {
+      this.#host.logger.error(
+        { err: error, instance: uuid },
+        'A step of cleaning up after a failed build failed',
+      );
+    }
+  }
+}
+
+/** Would it go better elsewhere? Not when the network does not answer, nor when somebody else wants it otherwise. */
+function isWorthRetrying(error: unknown): boolean {
+  return ![ExternalEventError, OperationAbortedError, UnexpectedStateError].some(
+    (type) => error instanceof type,
+  );
 }

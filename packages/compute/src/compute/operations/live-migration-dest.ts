@@ -92,7 +92,14 @@ export class LiveMigrationAtDestination {
         power_state: POWER_STATE.running,
         progress: 0,
       } as const;
-      await records.instances.update(instance.get('uuid'), arrived, { task_state: ['migrating'] });
+      try {
+        await records.instances.update(instance.get('uuid'), arrived, { task_state: ['migrating'] });
+      } catch (error) {
+        if (!(error instanceof UnexpectedStateError)) throw error;
+        // A delete waits at the source until the guest has left, and follows it here.
+        const here = { host, node: host };
+        await records.instances.update(instance.get('uuid'), here, { task_state: ['deleting'] });
+      }
     });
   }
 
@@ -127,7 +134,8 @@ export class LiveMigrationAtDestination {
 
   /** No migration of the instance that is under way has this host at that end, or could still get it. */
   async #isOver(uuid: string, end: 'source_compute' | 'dest_compute'): Promise<boolean> {
-    const migrations = await this.#host.records.migrations.find({ instance_uuid: uuid });
+    const live = { instance_uuid: uuid, migration_type: 'live-migration' } as const;
+    const migrations = await this.#host.records.migrations.find(live);
     return !migrations.some((migration) => {
       const host = migration.find(end) ?? null;
       return !isFinal(migration.get('status')) && (host === null || host === this.#host.host);

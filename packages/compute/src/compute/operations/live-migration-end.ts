@@ -20,6 +20,10 @@ export class LiveMigrationEnd {
     const { context, instance, uuid, dest, blockMigration } = job;
     await this.#attempt(job, 'activating the port bindings', () => networking.activateBinding(uuid, dest));
     await this.#attempt(job, 'disconnecting at the source', () => virt.postLiveMigrationAtSource(instance));
+    // What the instance had here went to the migration when that began; nobody needs it any more.
+    await this.#attempt(job, 'giving back what it had here', () =>
+      records.allocations.release(job.migrationUuid),
+    );
     try {
       const args = { instance, block_migration: blockMigration };
       await computeApi.call(context, 'post_live_migration_at_destination', dest, args);
@@ -36,10 +40,15 @@ export class LiveMigrationEnd {
   /** The guest has not left: takes everything back, at both ends. With the process gone there is nobody to do it. */
   async rollBackUnless(processGone: boolean, job: LiveMigrationJob, error: unknown): Promise<void> {
     if (processGone) return;
-    const { computeApi, networking, records, host } = this.#host;
-    const { context, instance, uuid, dest, migrateData } = job;
     const cancelled = error instanceof OperationAbortedError;
     if (!cancelled) await this.#attempt(job, 'recording the error', () => this.#status(job, 'error'));
+    await this.rollBack(job, cancelled ? 'cancelled' : 'failed');
+  }
+
+  /** Takes everything back, at both ends. @param end - what the migration then is */
+  async rollBack(job: LiveMigrationJob, end: 'cancelled' | 'failed' | 'error'): Promise<void> {
+    const { computeApi, networking, records, host } = this.#host;
+    const { context, instance, uuid, dest, migrateData } = job;
     await this.#attempt(job, 'binding the ports back', () => networking.activateBinding(uuid, host));
     for (const volume of Object.keys(migrateData.find('old_vol_attachment_ids') ?? {})) {
       const args = { instance, volume_id: volume, delete_attachment: true };
@@ -47,12 +56,16 @@ export class LiveMigrationEnd {
         computeApi.call(context, 'remove_volume_connection', dest, args),
       );
     }
+    await this.#attempt(job, 'giving back what was claimed there', () =>
+      records.allocations.release(uuid, dest),
+    );
+    await this.#attempt(job, 'taking back what it has here', () =>
+      records.allocations.transfer(job.migrationUuid, uuid),
+    );
     await this.#attempt(job, 'resetting the instance', () =>
       records.instances.update(uuid, { task_state: null }, { task_state: ['migrating'] }),
     );
-    await this.#attempt(job, 'recording the end', () =>
-      this.#status(job, cancelled ? 'cancelled' : 'failed'),
-    );
+    await this.#attempt(job, 'recording the end', () => this.#status(job, end));
     // Always, also when nothing is to be cleaned up there: the destination holds the operation open until it is told.
     await this.#attempt(job, 'telling the destination', () =>
       computeApi.cast(context, 'rollback_live_migration_at_destination', dest, {
@@ -66,9 +79,11 @@ export class LiveMigrationEnd {
   /** False when the destination has recorded the instance itself, and only its answer was lost. */
   async #recordAtDestination({ uuid, dest }: LiveMigrationJob): Promise<boolean> {
     const { records, host } = this.#host;
+    const place = { host: dest, node: dest };
     try {
-      const changes = { host: dest, node: dest, vm_state: 'error', task_state: null } as const;
-      await records.instances.update(uuid, changes, { host: [host] });
+      const deleting = (await records.instances.get(uuid)).get('task_state') === 'deleting';
+      const state = deleting ? {} : ({ vm_state: 'error', task_state: null } as const);
+      await records.instances.update(uuid, { ...place, ...state }, { host: [host] });
       return true;
     } catch (error) {
       if (error instanceof UnexpectedStateError) return false;

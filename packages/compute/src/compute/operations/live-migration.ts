@@ -1,4 +1,4 @@
-import type { RequestContext } from '@ebbgate/core';
+import { onAbort, type RequestContext } from '@ebbgate/core';
 import { OperationAbortedError } from '../../errors.js';
 import type { Instance } from '../../objects/instance.js';
 import type { LibvirtLiveMigrateData } from '../../objects/migrate-data.js';
@@ -66,7 +66,7 @@ export class LiveMigration {
       instance: job.uuid,
       progress: () => job.progress,
     } as const;
-    beginInBackground(this.#host, context, record, () => this.#run(job, args.migration.get('id')));
+    beginInBackground(this.#host, context, record, () => this.#inTurn(job, args.migration.get('id')));
   }
 
   /** Ends a migration whose guest has not left yet; false when there is none with this id. */
@@ -76,9 +76,37 @@ export class LiveMigration {
     return job !== undefined;
   }
 
-  async #run(job: LiveMigrationJob, id: number): Promise<void> {
+  /**
+   * Ends the copying of a migration that does not come to an end by itself: the guest stands still while the rest is
+   * copied. On ops, so that an operator can shorten a migration that holds up a drain (`decisions.md` 25). False when
+   * no migration of the instance is under way here.
+   */
+  async forceComplete(instanceUuid: string): Promise<boolean> {
+    const known = [...this.#jobs.values()].some(({ uuid }) => uuid === instanceUuid);
+    if (known) await this.#host.virt.forceComplete(instanceUuid);
+    return known;
+  }
+
+  /** Nothing else is done to the instance here meanwhile. A delete takes the migration back, as an operator's abort does. */
+  async #inTurn(job: LiveMigrationJob, id: number): Promise<void> {
     // A message that comes late, or twice, finds another status: then there is nothing to do, and nothing to undo.
     await this.#status(job, 'accepted', 'queued');
+    const turn = { begun: false };
+    try {
+      await this.#host.locks.run(job.uuid, async (interruption) => {
+        turn.begun = true;
+        const leave = onAbort(interruption, () => {
+          job.abort.abort(interruption.reason);
+        });
+        await this.#run(job, id).finally(leave);
+      });
+    } catch (error) {
+      if (!turn.begun) await this.#end.rollBackUnless(this.#host.lifetime.aborted, job, error);
+      throw error;
+    }
+  }
+
+  async #run(job: LiveMigrationJob, id: number): Promise<void> {
     this.#jobs.set(id, job);
     try {
       await this.#pool.run(async () => {
@@ -95,6 +123,8 @@ export class LiveMigration {
   }
 
   async #migrate(job: LiveMigrationJob): Promise<void> {
+    // Not any more when a delete has come first.
+    await this.#host.records.instances.update(job.uuid, { progress: 0 }, { task_state: ['migrating'] });
     await this.#status(job, 'queued', 'preparing');
     await this.#prepareDestination(job);
     await this.#status(job, 'preparing', 'running');

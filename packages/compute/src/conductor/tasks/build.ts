@@ -1,68 +1,178 @@
 import type { RequestContext } from '@ebbgate/core';
 import { ValidationError } from '@ebbgate/rpc';
+import { NoValidHostError } from '../../errors.js';
 import { BlockDeviceMappingList } from '../../objects/block-device.js';
 import type { Instance } from '../../objects/instance.js';
 import { RequestSpec } from '../../objects/request-spec.js';
 import type { ConductorMethods } from '../../rpc/conductor-methods.js';
-import type { ArgsOf } from '../../rpc/methods.js';
+import type { Dictionary } from '../../rpc/kinds.js';
+import type { ArgsOf, ComputeMethods } from '../../rpc/methods.js';
+import {
+  buildAttempts,
+  firstAttempt,
+  MAX_BUILD_ATTEMPTS,
+  nextAttempt,
+} from '../../scheduler/build-attempts.js';
+import type { Selection } from '../../scheduler/scheduler.js';
 import type { ConductorContext } from '../conductor-context.js';
-import { chooseHosts } from '../host-choice.js';
+import { hostListOf, nextHost } from '../next-host.js';
 
-type Args = ArgsOf<ConductorMethods['schedule_and_build_instances']>;
+type FirstArgs = ArgsOf<ConductorMethods['schedule_and_build_instances']>;
+type AgainArgs = ArgsOf<ConductorMethods['build_instances']>;
+/** What a host is told besides where it is in the list, whichever attempt it is. */
+type Wishes = Pick<
+  ArgsOf<ComputeMethods['build_and_run_instance']>,
+  | 'instance'
+  | 'image'
+  | 'request_spec'
+  | 'admin_password'
+  | 'injected_files'
+  | 'requested_networks'
+  | 'security_groups'
+  | 'block_device_mapping'
+>;
 
-/** Finds a host for each instance and hands it over (`compute-rpc.md` 3.7). One that finds none ends in ERROR. */
+/**
+ * Finds a host for each instance, and others in case it fails, and hands it over (`compute-rpc.md` 3.7). One that finds
+ * none ends in ERROR, with nothing claimed; the others are built all the same.
+ */
 export async function scheduleAndBuild(
   conductor: ConductorContext,
   context: RequestContext,
-  args: Args,
+  args: FirstArgs,
 ): Promise<void> {
   for (const [index, instance] of args.build_requests.entries()) {
-    try {
-      await buildOne(conductor, context, args, instance, index);
-    } catch (error) {
-      const uuid = instance.get('uuid');
-      conductor.logger.error({ err: error, instance: uuid }, 'An instance could not be handed to a host');
-      const failed = { vm_state: 'error', task_state: null } as const;
-      await conductor.records.instances.update(uuid, failed, {
-        vm_state: ['building'],
-        task_state: ['scheduling'],
+    await orError(conductor, instance, async () => {
+      const spec = specAt(args, index);
+      const chosen = await conductor.scheduler.selectDestinations(context, spec, [instance.get('uuid')], {
+        alternates: MAX_BUILD_ATTEMPTS - 1,
       });
+      const [selection, ...alternates] = chosen[0] ?? [];
+      if (!selection) throw new NoValidHostError('The scheduler named no host');
+      const filterProperties = firstAttempt(spec, selection);
+      const wishes = wishesAt(args, instance, spec, index);
+      await hand(conductor, context, wishes, { selection, alternates, filterProperties });
+    });
+  }
+}
+
+/**
+ * A host could not build it: the next of its list is tried, if it is still right by all filters and its claim succeeds.
+ * After the last one, or the last attempt, the instance ends in ERROR. Nothing is left claimed on the host that failed.
+ */
+export async function buildAgain(
+  conductor: ConductorContext,
+  context: RequestContext,
+  args: AgainArgs,
+): Promise<void> {
+  for (const [index, instance] of args.instances.entries()) {
+    const uuid = instance.get('uuid');
+    await orError(conductor, instance, async () => {
+      await conductor.records.allocations.release(uuid);
+      const spec = args.request_spec ?? specOf(instance);
+      const { number, tried } = buildAttempts(args.filter_properties);
+      if (number >= MAX_BUILD_ATTEMPTS) {
+        throw new NoValidHostError(`Instance ${uuid} has failed on ${number} hosts: ${tried.join(', ')}`);
+      }
+      const hostList: unknown = args.host_lists?.[index];
+      const [selection, ...alternates] = Array.isArray(hostList)
+        ? await nextHost(conductor, context, spec, uuid, hostList)
+        : await anyBut(conductor, context, spec, uuid, tried);
+      if (!selection) throw new NoValidHostError(`No host is left to try for instance ${uuid}`);
+      const filterProperties = nextAttempt(args.filter_properties, selection);
+      const wishes = { ...args, instance, request_spec: spec };
+      await hand(conductor, context, wishes, { selection, alternates, filterProperties });
+    });
+  }
+}
+
+interface Handing {
+  readonly selection: Selection;
+  readonly alternates: readonly Selection[];
+  readonly filterProperties: Dictionary;
+}
+
+async function hand(
+  conductor: ConductorContext,
+  context: RequestContext,
+  wishes: Wishes,
+  { selection, alternates, filterProperties }: Handing,
+): Promise<void> {
+  await conductor.computeApi.cast(context, 'build_and_run_instance', selection.host, {
+    instance: wishes.instance,
+    image: wishes.image,
+    request_spec: wishes.request_spec,
+    filter_properties: filterProperties,
+    admin_password: wishes.admin_password,
+    injected_files: wishes.injected_files,
+    requested_networks: wishes.requested_networks,
+    security_groups: wishes.security_groups,
+    block_device_mapping: wishes.block_device_mapping,
+    node: selection.node,
+    limits: {},
+    host_list: await hostListOf(conductor, alternates),
+    accel_uuids: [],
+  });
+}
+
+/** Runs one attempt; when it fails, nothing of it is claimed, and the instance is in ERROR unless it is not ours any more. */
+async function orError(
+  { records, logger }: ConductorContext,
+  instance: Instance,
+  attempt: () => Promise<void>,
+): Promise<void> {
+  const uuid = instance.get('uuid');
+  try {
+    await attempt();
+  } catch (error) {
+    logger.error({ err: error, instance: uuid }, 'An instance could not be handed to a host');
+    try {
+      await records.instances.update(
+        uuid,
+        { vm_state: 'error', task_state: null },
+        { vm_state: ['building'], task_state: ['scheduling'] },
+      );
+      await records.allocations.release(uuid);
+    } catch (failure) {
+      logger.error({ err: failure, instance: uuid }, 'An instance that was not handed over is not in ERROR');
     }
   }
 }
 
-async function buildOne(
-  { records, computeApi }: ConductorContext,
+/** Whoever sent it has kept no list: all hosts are looked at but those that have failed. */
+async function anyBut(
+  { scheduler }: ConductorContext,
   context: RequestContext,
-  args: Args,
-  instance: Instance,
-  index: number,
-): Promise<void> {
-  const requestSpec: unknown = args.request_specs[index];
-  if (!RequestSpec.is(requestSpec)) {
-    throw new ValidationError('schedule_and_build_instances', [
-      { path: `request_specs[${index}]`, message: 'must be RequestSpec' },
-    ]);
-  }
+  spec: RequestSpec,
+  uuid: string,
+  tried: readonly string[],
+): Promise<readonly Selection[]> {
+  const [list = []] = await scheduler.selectDestinations(context, spec, [uuid], { ignoreHosts: tried });
+  return list;
+}
+
+function specAt(args: FirstArgs, index: number): RequestSpec {
+  const spec: unknown = args.request_specs[index];
+  if (RequestSpec.is(spec)) return spec;
+  throw new ValidationError('schedule_and_build_instances', [
+    { path: `request_specs[${index}]`, message: 'must be RequestSpec' },
+  ]);
+}
+
+function specOf(instance: Instance): RequestSpec {
+  return RequestSpec.create({ instance_uuid: instance.get('uuid'), flavor: instance.get('flavor') });
+}
+
+function wishesAt(args: FirstArgs, instance: Instance, spec: RequestSpec, index: number): Wishes {
   const blockDevices: unknown = args.block_device_mapping[index];
-  const wishes = {
-    forced: requestSpec.find('force_hosts') ?? [],
-    excluded: requestSpec.find('ignore_hosts') ?? [],
-  };
-  const [host = '', ...alternates] = await chooseHosts(records, wishes);
-  await computeApi.cast(context, 'build_and_run_instance', host, {
+  return {
     instance,
     image: args.image,
-    request_spec: requestSpec,
-    filter_properties: { retry: { num_attempts: 1, hosts: [[host, host]] }, limits: {} },
+    request_spec: spec,
     admin_password: args.admin_password,
     injected_files: args.injected_files,
     requested_networks: args.requested_networks,
     security_groups: [],
     block_device_mapping: BlockDeviceMappingList.is(blockDevices) ? blockDevices : null,
-    node: host,
-    limits: {},
-    host_list: alternates,
-    accel_uuids: [],
-  });
+  };
 }

@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { MessagingTimeoutError, type RequestContext } from '@ebbgate/core';
 import { DrainingError } from '@ebbgate/rpc';
-import { MigrationPreCheckError, NoValidHostError, UnexpectedStateError } from '../../errors.js';
+import { MigrationPreCheckError, UnexpectedStateError } from '../../errors.js';
 import type { Instance } from '../../objects/instance.js';
 import type { LibvirtLiveMigrateData } from '../../objects/migrate-data.js';
 import { Migration } from '../../objects/migration.js';
+import { RequestSpec } from '../../objects/request-spec.js';
 import { POWER_STATE } from '../../objects/states.js';
 import type { ConductorMethods } from '../../rpc/conductor-methods.js';
 import type { ArgsOf } from '../../rpc/methods.js';
 import type { ConductorContext } from '../conductor-context.js';
-import { chooseHosts, takesRequests } from '../host-choice.js';
+import { takesRequests } from '../host-choice.js';
 import { UndoStack } from '../undo-stack.js';
 
 type Args = ArgsOf<ConductorMethods['live_migrate_instance']>;
@@ -21,9 +22,10 @@ interface Agreed {
 }
 
 /**
- * Finds a destination for a live migration and hands it to the source (`compute-rpc.md` 3.1, steps 2 to 6). Until the
- * source has it everything is taken back on failure, the last step first: the destination is released, the migration
- * ends in `error`, and the instance stays as it was.
+ * Finds a destination for a live migration and hands it to the source (`compute-rpc.md` 3.1, steps 2 to 6). What the
+ * instance has of the source goes to the migration, and the destination is claimed for the instance. Until the source has
+ * it everything is taken back on failure, the last step first: the destination is released, the instance gets back what it
+ * had, the migration ends in `error`, and the instance stays as it was.
  */
 export class LiveMigrateTask {
   readonly #conductor: ConductorContext;
@@ -60,6 +62,7 @@ export class LiveMigrateTask {
     const uuid = migration.get('uuid');
     this.#undo.add('the migration', () => records.migrations.update(uuid, { status: 'error' }));
     await this.#checkSource(instance, source);
+    await this.#moveAllocation(instance, uuid);
     const { dest, migrateData } = await this.#findDestination(instance, source, migration);
     this.#undo.add('the destination', () => this.#release(instance, dest, migrateData));
     const chosen = await records.migrations.update(
@@ -112,14 +115,32 @@ export class LiveMigrateTask {
     }
   }
 
+  async #moveAllocation(instance: Instance, migrationUuid: string): Promise<void> {
+    const { allocations } = this.#conductor.records;
+    const uuid = instance.get('uuid');
+    this.#undo.add('what the instance has of its host', () => allocations.transfer(migrationUuid, uuid));
+    await allocations.transfer(uuid, migrationUuid);
+    // From here on all that the instance has is claimed at destinations, also by a scheduler whose answer was lost.
+    this.#undo.add('what is claimed for the instance', () => allocations.release(uuid));
+  }
+
   async #findDestination(instance: Instance, source: string, migration: Migration): Promise<Agreed> {
+    const { scheduler, records } = this.#conductor;
+    const uuid = instance.get('uuid');
     const hint = this.#args.scheduler_hint['host'];
-    const forced = typeof hint === 'string' ? [hint] : [];
-    for (const dest of await chooseHosts(this.#conductor.records, { forced, excluded: [source] })) {
+    const wished = typeof hint === 'string' ? { onlyHosts: [hint] } : {};
+    const spec = specFor(instance, this.#args.request_spec);
+    // Ends with the first host that agrees, or when the scheduler knows no other.
+    for (const tried = [source]; ;) {
+      const wishes = { ...wished, ignoreHosts: tried };
+      const [[selection] = []] = await scheduler.selectDestinations(this.#context, spec, [uuid], wishes);
+      if (!selection) throw new UnexpectedStateError('The scheduler named no host');
+      const { host: dest } = selection;
       const migrateData = await this.#ask(dest, instance, migration);
       if (migrateData) return { dest, migrateData };
+      await records.allocations.release(uuid, dest);
+      tried.push(dest);
     }
-    throw new NoValidHostError('No host agreed to take the instance');
   }
 
   /** Undefined when the host refuses or does not answer: another one may be tried. */
@@ -128,10 +149,8 @@ export class LiveMigrateTask {
     instance: Instance,
     migration: Migration,
   ): Promise<LibvirtLiveMigrateData | undefined> {
-    const { records, computeApi, logger } = this.#conductor;
+    const { computeApi, logger } = this.#conductor;
     try {
-      if (!(await takesRequests(records, dest)))
-        throw new DrainingError(`Host ${dest} takes no new requests`);
       return await computeApi.call(this.#context, 'check_can_live_migrate_destination', dest, {
         instance,
         block_migration: this.#args.block_migration,
@@ -153,6 +172,14 @@ export class LiveMigrateTask {
       migrate_data: migrateData,
     });
   }
+}
+
+/** What the instance was ordered with, but for the places that were asked for then. */
+function specFor(instance: Instance, ordered: RequestSpec | null): RequestSpec {
+  const spec =
+    ordered?.clone() ??
+    RequestSpec.create({ instance_uuid: instance.get('uuid'), flavor: instance.get('flavor') });
+  return spec.update({ force_hosts: null, requested_destination: null });
 }
 
 function isRefusal(error: unknown): boolean {

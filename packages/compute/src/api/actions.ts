@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto';
+import type { CallerContext } from '@ebbgate/rpc';
+import type { Expected } from '../db/repositories.js';
+import { UnexpectedStateError } from '../errors.js';
+import { deletedNow, EXISTING } from '../objects/deleted.js';
+import type { Instance, InstanceFields } from '../objects/instance.js';
+import type { Migration } from '../objects/migration.js';
+import type { MigrationStatus, TaskState } from '../objects/states.js';
+import { type ActionParts, isHostUp, liveHostOf } from './action-parts.js';
+import { confirmOnDelete } from './moves.js';
+
+const ABORTABLE: readonly MigrationStatus[] = ['queued', 'preparing', 'running'];
+
+/**
+ * What users ask of an instance where it is. Each checks the states in the same step in which it writes what is to be
+ * done, and resolves when the request is out. All reject with UnexpectedStateError (`ERR_UNEXPECTED_STATE`) when the
+ * instance is in another state, HostDownError (`ERR_HOST_DOWN`) when its host is down, and RecordNotFoundError
+ * (`ERR_NOT_FOUND`).
+ */
+export class InstanceActions {
+  readonly #parts: ActionParts;
+
+  constructor(parts: ActionParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Deletes an instance, whatever is done to it. One that is on no host, or on one that is down, is deleted here: what is
+   * left of it there goes when the host comes back.
+   */
+  async delete(context: CallerContext, uuid: string): Promise<void> {
+    const { records, computeApi } = this.#parts;
+    const instance = await records.instances.update(
+      uuid,
+      { task_state: 'deleting', progress: 0 },
+      { vm_state: EXISTING },
+    );
+    await confirmOnDelete(this.#parts, context, instance);
+    const host = instance.find('host') ?? null;
+    if (host !== null && (await isHostUp(this.#parts, host))) {
+      await computeApi.cast(context, 'terminate_instance', host, { instance, bdms: null });
+      return;
+    }
+    await this.#parts.networking.deallocate(uuid);
+    await records.allocations.release(uuid);
+    await records.instances.update(uuid, deletedNow(), { task_state: ['deleting'], host: [host] });
+  }
+
+  /** Starts an instance that is stopped. */
+  async start(context: CallerContext, uuid: string): Promise<Instance> {
+    const expected = { vm_state: ['stopped'], task_state: [null] } as const;
+    return this.#ask(uuid, 'powering-on', expected, (host, instance) =>
+      this.#parts.computeApi.cast(context, 'start_instance', host, { instance }),
+    );
+  }
+
+  /** Shuts the guest of an instance down. @param options - `clean`: it is asked first; default true */
+  async stop(
+    context: CallerContext,
+    uuid: string,
+    { clean = true }: { readonly clean?: boolean } = {},
+  ): Promise<Instance> {
+    const expected = { vm_state: ['active', 'error'], task_state: [null] } as const;
+    return this.#ask(uuid, 'powering-off', expected, (host, instance) =>
+      this.#parts.computeApi.cast(context, 'stop_instance', host, { instance, clean_shutdown: clean }),
+    );
+  }
+
+  /** Reboots an instance; a hard reboot also mends one in ERROR, and takes the place of a soft one that hangs. */
+  async reboot(context: CallerContext, uuid: string, how: 'soft' | 'hard' = 'soft'): Promise<Instance> {
+    const send = (host: string, instance: Instance): Promise<void> => {
+      const args = { instance, block_device_info: null, reboot_type: how.toUpperCase() };
+      return this.#parts.computeApi.cast(context, 'reboot_instance', host, args);
+    };
+    if (how === 'soft') {
+      return this.#ask(uuid, 'rebooting', { vm_state: ['active'], task_state: [null] }, send);
+    }
+    const tasks = [null, 'rebooting', 'reboot_started'] as const;
+    const states = ['active', 'stopped', 'paused', 'error'] as const;
+    return this.#ask(uuid, 'rebooting_hard', { vm_state: states, task_state: tasks }, send);
+  }
+
+  /** Makes an image of an instance; resolves with the id that it will have. */
+  async snapshot(context: CallerContext, uuid: string): Promise<string> {
+    const expected = { vm_state: ['active', 'stopped', 'paused'], task_state: [null] } as const;
+    const imageId = randomUUID();
+    await this.#ask(uuid, 'image_snapshot_pending', expected, (host, instance) =>
+      this.#parts.computeApi.cast(context, 'snapshot_instance', host, { instance, image_id: imageId }),
+    );
+    return imageId;
+  }
+
+  /** What the guest has written to its console. @param lines - how many of the last; null: all */
+  async consoleOutput(context: CallerContext, uuid: string, lines: number | null = null): Promise<string> {
+    const instance = await this.#parts.records.instances.get(uuid);
+    const host = await liveHostOf(this.#parts, instance);
+    const args = { instance, tail_length: lines };
+    return String(await this.#parts.computeApi.call(context, 'get_console_output', host, args));
+  }
+
+  /** Is this the port of that console? What a console proxy asks before it lets somebody in. */
+  async validateConsole(
+    context: CallerContext,
+    uuid: string,
+    console: { readonly port: string; readonly type: string },
+  ): Promise<boolean> {
+    const instance = await this.#parts.records.instances.get(uuid);
+    const host = await liveHostOf(this.#parts, instance);
+    const args = { instance, port: console.port, console_type: console.type };
+    return this.#parts.computeApi.call(context, 'validate_console_port', host, args);
+  }
+
+  /** Takes a live migration back whose guest has not left yet. */
+  async abortLiveMigration(context: CallerContext, uuid: string): Promise<void> {
+    const { instance, migration } = await this.#liveMigration(uuid, ABORTABLE);
+    const args = { instance, migration_id: migration.get('id') };
+    const source = migration.get('source_compute');
+    await this.#parts.computeApi.cast(context, 'live_migration_abort', source, args);
+  }
+
+  /** Ends a live migration that copies and copies: its guest stands still for the rest. */
+  async forceCompleteLiveMigration(context: CallerContext, uuid: string): Promise<void> {
+    const { instance, migration } = await this.#liveMigration(uuid, ['running']);
+    const source = migration.get('source_compute');
+    await this.#parts.computeApi.cast(context, 'live_migration_force_complete', source, { instance });
+  }
+
+  /** Writes what is to be done and sends it to the host. A request that could not be sent leaves nothing behind. */
+  async #ask(
+    uuid: string,
+    task: TaskState,
+    expected: Expected<InstanceFields>,
+    send: (host: string, instance: Instance) => Promise<void>,
+  ): Promise<Instance> {
+    const { instances } = this.#parts.records;
+    const host = await liveHostOf(this.#parts, await instances.get(uuid));
+    const instance = await instances.update(uuid, { task_state: task }, { ...expected, host: [host] });
+    try {
+      await send(host, instance);
+    } catch (error) {
+      await instances.update(uuid, { task_state: null }, { task_state: [task] });
+      throw error;
+    }
+    return instance;
+  }
+
+  async #liveMigration(
+    uuid: string,
+    statuses: readonly MigrationStatus[],
+  ): Promise<{ readonly instance: Instance; readonly migration: Migration }> {
+    const { records } = this.#parts;
+    const instance = await records.instances.get(uuid);
+    const wanted = { instance_uuid: uuid, migration_type: 'live-migration' } as const;
+    const migration = (await records.migrations.find(wanted)).findLast((one) =>
+      statuses.includes(one.get('status')),
+    );
+    if (!migration || instance.get('task_state') !== 'migrating') {
+      throw new UnexpectedStateError(`No live migration of instance ${uuid} is ${statuses.join(' or ')}`);
+    }
+    return { instance, migration };
+  }
+}

@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto';
+import type { CallerContext } from '@ebbgate/rpc';
+import { UnexpectedStateError } from '../errors.js';
+import type { Instance } from '../objects/instance.js';
+import { Migration } from '../objects/migration.js';
+import { RequestSpec } from '../objects/request-spec.js';
+import { isFinal } from '../objects/states.js';
+import { type ActionParts, isHostUp, liveHostOf } from './action-parts.js';
+
+/** States from which an instance can be made anew. */
+const REBUILDABLE = ['active', 'stopped', 'error'] as const;
+
+/**
+ * Makes instances anew: where they are (rebuild), or elsewhere when their host has failed (evacuate). Each resolves when
+ * the request is out.
+ */
+export class Rebuilds {
+  readonly #parts: ActionParts;
+
+  constructor(parts: ActionParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Makes an instance anew on its host.
+   * @param imageRef - of which image; null: the one that it has
+   * @throws UnexpectedStateError (`ERR_UNEXPECTED_STATE`); HostDownError (`ERR_HOST_DOWN`); RecordNotFoundError
+   * (`ERR_NOT_FOUND`)
+   */
+  async rebuild(context: CallerContext, uuid: string, imageRef: string | null = null): Promise<Instance> {
+    const { records } = this.#parts;
+    const before = await records.instances.get(uuid);
+    const host = await liveHostOf(this.#parts, before);
+    const origImageRef = before.find('image_ref') ?? null;
+    const image = imageRef ?? origImageRef;
+    const changes = { task_state: 'rebuilding', ...(image !== null && { image_ref: image }) } as const;
+    const expected = { vm_state: REBUILDABLE, task_state: [null], host: [host] };
+    const instance = await records.instances.update(uuid, changes, expected);
+    try {
+      await this.#send(context, instance, { recreate: false, host, image, origImageRef });
+    } catch (error) {
+      const undone = { task_state: null, ...(origImageRef !== null && { image_ref: origImageRef }) };
+      await records.instances.update(uuid, undone, { task_state: ['rebuilding'] });
+      throw error;
+    }
+    return instance;
+  }
+
+  /**
+   * Has an instance made anew on another host, since its own is down; whatever was done to it there is over (COMP-17).
+   * @param host - where; null lets the scheduler choose
+   * @throws UnexpectedStateError (`ERR_UNEXPECTED_STATE`) when its host is up, is the one asked for, or the instance is on
+   * its way already; RecordNotFoundError (`ERR_NOT_FOUND`) when there is no such instance or host
+   */
+  async evacuate(context: CallerContext, uuid: string, host: string | null = null): Promise<Migration> {
+    const { records } = this.#parts;
+    const before = await records.instances.get(uuid);
+    const source = before.find('host') ?? null;
+    if (source === null) throw new UnexpectedStateError(`Instance ${uuid} is on no host`);
+    if (await isHostUp(this.#parts, source)) {
+      throw new UnexpectedStateError(`Compute service of ${source} is still in use`);
+    }
+    if (host === source)
+      throw new UnexpectedStateError(`Instance ${uuid} cannot be evacuated to its own host`);
+    if (host !== null) await records.services.get('compute', host);
+    await this.#endMoves(uuid);
+    const expected = { vm_state: REBUILDABLE, host: [source], task_state: [before.get('task_state')] };
+    const instance = await records.instances.update(uuid, { task_state: 'rebuilding' }, expected);
+    const migration = await records.migrations.create(evacuationOf(instance, source));
+    const image = instance.find('image_ref') ?? null;
+    await this.#send(context, instance, { recreate: true, host, image, origImageRef: image });
+    return migration;
+  }
+
+  /** What was under way when the host failed is over. An evacuation to a host that is up is not. */
+  async #endMoves(uuid: string): Promise<void> {
+    const { records } = this.#parts;
+    for (const migration of await records.migrations.find({ instance_uuid: uuid })) {
+      const status = migration.get('status');
+      if (isFinal(status)) continue;
+      const dest = migration.find('dest_compute') ?? null;
+      if (migration.get('migration_type') === 'evacuation' && dest && (await isHostUp(this.#parts, dest))) {
+        throw new UnexpectedStateError(`Instance ${uuid} is being evacuated to ${dest}`);
+      }
+      await records.migrations.update(migration.get('uuid'), { status: 'error' }, { status: [status] });
+      // A move has what the instance had at its source; what it was to have elsewhere is not needed any more.
+      if (dest !== null) await records.allocations.release(uuid, dest);
+      await records.allocations.transfer(migration.get('uuid'), uuid);
+    }
+  }
+
+  async #send(context: CallerContext, instance: Instance, how: Wanted): Promise<void> {
+    await this.#parts.conductor.cast(context, 'rebuild_instance', {
+      instance,
+      orig_image_ref: how.origImageRef,
+      image_ref: how.image,
+      injected_files: [],
+      new_pass: null,
+      orig_sys_metadata: instance.find('system_metadata') ?? null,
+      bdms: null,
+      recreate: how.recreate,
+      on_shared_storage: null,
+      preserve_ephemeral: false,
+      host: how.host,
+      request_spec: how.recreate ? specOf(instance) : null,
+      reimage_boot_volume: false,
+      target_state: null,
+    });
+  }
+}
+
+interface Wanted {
+  readonly recreate: boolean;
+  readonly host: string | null;
+  readonly image: string | null;
+  readonly origImageRef: string | null;
+}
+
+/** The instance ordered again: what another host must offer. */
+function specOf(instance: Instance): RequestSpec {
+  return RequestSpec.create({
+    instance_uuid: instance.get('uuid'),
+    project_id: instance.get('project_id'),
+    user_id: instance.find('user_id') ?? null,
+    flavor: instance.get('flavor'),
+    image: null,
+    num_instances: 1,
+    availability_zone: null,
+    force_hosts: null,
+    ignore_hosts: null,
+    scheduler_hints: {},
+    is_bfv: instance.find('image_ref') === '',
+    requested_networks: null,
+  });
+}
+
+function evacuationOf(instance: Instance, source: string): Migration {
+  const type = instance.find('instance_type_id') ?? 0;
+  return Migration.create({
+    uuid: randomUUID(),
+    instance_uuid: instance.get('uuid'),
+    source_compute: source,
+    source_node: instance.find('node') ?? source,
+    dest_compute: null,
+    dest_node: null,
+    dest_host: null,
+    status: 'accepted',
+    migration_type: 'evacuation',
+    old_instance_type_id: type,
+    new_instance_type_id: type,
+    hidden: false,
+    cross_cell_move: false,
+    memory_total: null,
+    memory_processed: null,
+    memory_remaining: null,
+    user_id: instance.find('user_id') ?? null,
+    project_id: instance.find('project_id') ?? null,
+    deleted: false,
+  });
+}

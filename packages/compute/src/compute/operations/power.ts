@@ -1,0 +1,90 @@
+import type { RequestContext } from '@ebbgate/core';
+import type { Instance } from '../../objects/instance.js';
+import { POWER_STATE, type TaskState } from '../../objects/states.js';
+import type { ArgsOf, ComputeMethods } from '../../rpc/methods.js';
+import type { HostContext } from '../host-context.js';
+import { afterFailure, beginAction } from '../instance-action.js';
+
+type Args<Name extends keyof ComputeMethods> = ArgsOf<ComputeMethods[Name]>;
+
+/** Starts, stops and reboots guests. What is not asked for any more when its turn comes is left alone. */
+export class Power {
+  readonly #host: HostContext;
+
+  constructor(host: HostContext) {
+    this.#host = host;
+  }
+
+  /** stopped/powering-on → active/none. A failure leaves it stopped. */
+  start(context: RequestContext, { instance }: Args<'start_instance'>): void {
+    const uuid = instance.get('uuid');
+    beginAction(this.#host, context, 'start_instance', uuid, async (signal) => {
+      await this.#during(uuid, 'powering-on', async (wanted) => {
+        await this.#host.virt.powerOn(wanted, { signal });
+        await this.#end(uuid, 'powering-on', true);
+      });
+    });
+  }
+
+  /** active/powering-off → stopped/none. A failure leaves it active. */
+  stop(context: RequestContext, args: Args<'stop_instance'>): void {
+    const uuid = args.instance.get('uuid');
+    beginAction(this.#host, context, 'stop_instance', uuid, async (signal) => {
+      await this.#during(uuid, 'powering-off', async (wanted) => {
+        await this.#host.virt.powerOff(wanted, { clean: args.clean_shutdown, signal });
+        await this.#end(uuid, 'powering-off', false);
+      });
+    });
+  }
+
+  /**
+   * rebooting → reboot_started → active/none, or the same with `_hard`. A guest that runs all the same after a failure
+   * keeps its instance active; one that does not leaves it in ERROR. A hard reboot ends a soft one that is under way.
+   */
+  reboot(context: RequestContext, args: Args<'reboot_instance'>): void {
+    const uuid = args.instance.get('uuid');
+    const how = args.reboot_type.toUpperCase() === 'HARD' ? 'hard' : 'soft';
+    const [asked, started] = how === 'hard' ? HARD : SOFT;
+    beginAction(this.#host, context, 'reboot_instance', uuid, async (signal) => {
+      const { records, virt, host } = this.#host;
+      const expected = { task_state: [asked], host: [host] };
+      const wanted = await records.instances.update(uuid, { task_state: started }, expected);
+      try {
+        await virt.reboot(wanted, how, { signal });
+        await this.#end(uuid, started, true);
+      } catch (error) {
+        const runs = (await virt.guestState(uuid)) === 'running';
+        await afterFailure(this.#host, uuid, [started], runs ? {} : { vm_state: 'error' });
+        throw error;
+      }
+    });
+  }
+
+  async #during(uuid: string, task: TaskState, work: (wanted: Instance) => Promise<void>): Promise<void> {
+    const { records, host } = this.#host;
+    // Fails when it is not wanted any more, or has left this host: then it is not ours to touch.
+    const expected = { task_state: [task], host: [host] };
+    const wanted = await records.instances.update(uuid, { progress: 0 }, expected);
+    try {
+      await work(wanted);
+    } catch (error) {
+      await afterFailure(this.#host, uuid, [task]);
+      throw error;
+    }
+  }
+
+  async #end(uuid: string, task: TaskState, runs: boolean): Promise<void> {
+    const state = runs
+      ? ({ vm_state: 'active', power_state: POWER_STATE.running } as const)
+      : ({ vm_state: 'stopped', power_state: POWER_STATE.shutdown } as const);
+    const { records, host } = this.#host;
+    await records.instances.update(
+      uuid,
+      { ...state, task_state: null },
+      { task_state: [task], host: [host] },
+    );
+  }
+}
+
+const SOFT = ['rebooting', 'reboot_started'] as const;
+const HARD = ['rebooting_hard', 'reboot_started_hard'] as const;

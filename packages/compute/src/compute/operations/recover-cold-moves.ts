@@ -1,0 +1,95 @@
+import type { RequestContext } from '@ebbgate/core';
+import type { Migration } from '../../objects/migration.js';
+import type { MigrationStatus } from '../../objects/states.js';
+import type { ColdMoveFlows } from '../cold-move-flows.js';
+import type { HostContext } from '../host-context.js';
+import { abandonResize } from './abandon-resize.js';
+import { isBeingEvacuated } from './recover-actions.js';
+import { resizeJob, type ResizeJob } from './resize-job.js';
+
+/** What is done about a move that is at that point when one of its hosts starts. */
+type Recovery = (host: HostContext, moves: ColdMoveFlows, job: ResizeJob) => void | Promise<void>;
+type Recoveries = ReadonlyMap<MigrationStatus, Recovery>;
+
+/** On the source, by what the migration is. */
+const AT_SOURCE: Recoveries = new Map<MigrationStatus, Recovery>([
+  ['pre-migrating', (host, _moves, job) => abandonResize(host, job)],
+  ['migrating', takeUpSource],
+  ['post-migrating', takeUpSource],
+  ['confirming', (_host, { confirm }, job) => confirm.resume(job)],
+  ['reverted', (_host, { revertAtSource }, job) => whileReverting(job, () => revertAtSource.resume(job))],
+]);
+
+/** On the destination. While the source has the disks nothing is to be done, but waiting for them. */
+const AT_DESTINATION: Recoveries = new Map<MigrationStatus, Recovery>([
+  ['pre-migrating', (host, _moves, job) => abandonResize(host, job)],
+  ['migrating', (_host, { resizeAtDestination }, job) => resizeAtDestination.expect(job)],
+  ['post-migrating', finish],
+  ['finished', finish],
+  ['reverting', (_host, moves, job) => whileReverting(job, () => moves.revertAtDestination.resume(job))],
+  ['reverted', (_host, moves, job) => whileReverting(job, () => moves.revertAtDestination.resume(job))],
+]);
+
+function takeUpSource(host: HostContext, { resizeAtSource }: ColdMoveFlows, job: ResizeJob): void {
+  const task = job.instance.get('task_state');
+  const isHere =
+    job.instance.get('host') === host.host && (task === 'resize_prep' || task === 'resize_migrating');
+  if (isHere || task === 'resize_migrated') resizeAtSource.resume(job);
+}
+
+function finish(_host: HostContext, { resizeAtDestination }: ColdMoveFlows, job: ResizeJob): void {
+  const task = job.instance.get('task_state');
+  if (task === 'resize_migrated' || task === 'resize_finish') resizeAtDestination.resume(job);
+}
+
+function whileReverting(job: ResizeJob, resume: () => void): void {
+  if (job.instance.get('task_state') === 'resize_reverting') resume();
+}
+
+/**
+ * Takes up, or back, the cold moves from and to this host that the end of a run has cut off (`compute-rpc.md` 3.2,
+ * COMP-07): what has only been prepared is abandoned, what has not left is taken back, what has left is finished. What takes
+ * long goes on while the host serves. A message that still waits in a queue then finds that it is done. Each move is seen
+ * to for itself (COMP-15), and one whose instance is being evacuated is left alone (COMP-14).
+ */
+export async function recoverColdMoves(
+  host: HostContext,
+  context: RequestContext,
+  moves: ColdMoveFlows,
+): Promise<void> {
+  const { migrations } = host.records;
+  const recover = async (found: readonly Migration[], recoveries: Recoveries): Promise<void> => {
+    for (const migration of found) await recoverOne(host, context, moves, migration, recoveries);
+  };
+  await recover(await migrations.find({ source_compute: host.host }), AT_SOURCE);
+  await recover(await migrations.find({ dest_compute: host.host }), AT_DESTINATION);
+}
+
+async function recoverOne(
+  host: HostContext,
+  context: RequestContext,
+  moves: ColdMoveFlows,
+  migration: Migration,
+  recoveries: Recoveries,
+): Promise<void> {
+  const { records, logger } = host;
+  const status = migration.get('status');
+  const recovery = recoveries.get(status);
+  if (!recovery || !['migration', 'resize'].includes(migration.get('migration_type'))) return;
+  try {
+    const instance = await records.instances.get(migration.get('instance_uuid'));
+    if (await isBeingEvacuated(host, instance)) return;
+    if (migration.find('cross_cell_move') === true) {
+      // The conductor drives it: only what it cannot know is done here.
+      const isOurs = status === 'migrating' && migration.get('source_compute') === host.host;
+      if (isOurs) await moves.crossCellAtSource.recover(resizeJob(context, instance, migration));
+      return;
+    }
+    await recovery(host, moves, resizeJob(context, instance, migration));
+  } catch (error) {
+    logger.error(
+      { err: error, migration: migration.get('uuid'), status },
+      'A cold move could not be recovered',
+    );
+  }
+}

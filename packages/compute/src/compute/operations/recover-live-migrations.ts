@@ -1,0 +1,58 @@
+import type { RequestContext } from '@ebbgate/core';
+import { LibvirtLiveMigrateData } from '../../objects/migrate-data.js';
+import type { Migration } from '../../objects/migration.js';
+import type { MigrationStatus } from '../../objects/states.js';
+import type { HostContext } from '../host-context.js';
+import { beginAction } from '../instance-action.js';
+import type { LiveMigrationJob } from './live-migration.js';
+import { LiveMigrationEnd } from './live-migration-end.js';
+
+/** Of an `accepted` one the message may still wait in the queue. */
+const CUT_OFF: ReadonlySet<MigrationStatus> = new Set(['queued', 'preparing', 'running']);
+
+/**
+ * Live migrations from this host that an end of the process has cut off (`compute-rpc.md` 3.1): one whose guest is still
+ * here is taken back at both ends and ends in `error`; one whose guest has left is completed, since that is where the
+ * guest is. Goes on while the host serves, as the other host has to answer.
+ */
+export async function recoverLiveMigrations(host: HostContext, context: RequestContext): Promise<void> {
+  const from = { source_compute: host.host, migration_type: 'live-migration' } as const;
+  for (const migration of await host.records.migrations.find(from)) {
+    if (!CUT_OFF.has(migration.get('status'))) continue;
+    const uuid = migration.get('instance_uuid');
+    beginAction(host, context, 'live_migration', uuid, (signal) =>
+      recoverOne(host, context, migration, signal),
+    );
+  }
+}
+
+async function recoverOne(
+  host: HostContext,
+  context: RequestContext,
+  migration: Migration,
+  signal: AbortSignal,
+): Promise<void> {
+  const { records, virt } = host;
+  const uuid = migration.get('instance_uuid');
+  const dest = migration.find('dest_compute') ?? null;
+  const ours = { status: [...CUT_OFF] };
+  await records.migrations.update(migration.get('uuid'), { status: 'error' }, ours);
+  const job: LiveMigrationJob = {
+    context: context.detached(),
+    instance: await records.instances.get(uuid),
+    uuid,
+    migrationUuid: migration.get('uuid'),
+    dest: dest ?? host.host,
+    blockMigration: null,
+    signal,
+    abort: new AbortController(),
+    // What the two ends had agreed on is lost. So the destination keeps the disks: they may be the very ones of the guest.
+    migrateData: LibvirtLiveMigrateData.create({ is_shared_instance_path: true }),
+    hasLeft: false,
+    progress: 0,
+  };
+  const end = new LiveMigrationEnd(host);
+  const hasLeft = dest !== null && (await virt.guestState(uuid)) === undefined;
+  if (hasLeft) await end.complete(job);
+  else await end.rollBack(job, 'error');
+}

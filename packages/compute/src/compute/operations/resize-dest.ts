@@ -1,0 +1,263 @@
+import type { RequestContext } from '@ebbgate/core';
+import { takeAllocationsBack } from '../../db/move-allocations.js';
+import { ResourcesUnavailableError, UnexpectedStateError } from '../../errors.js';
+import type { Instance } from '../../objects/instance.js';
+import { isFinal, POWER_STATE, type TaskState } from '../../objects/states.js';
+import type { ArgsOf, ComputeMethods } from '../../rpc/methods.js';
+import { resourcesOf } from '../../scheduler/flavor-resources.js';
+import { Attempts } from '../attempts.js';
+import type { HostContext } from '../host-context.js';
+import { beginAction } from '../instance-action.js';
+import { startWhenPlugged } from '../plugged-start.js';
+import type { ResizeEngagement } from './resize-engagement.js';
+import {
+  NO_OTHER_SIZE,
+  oldStateOf,
+  resizeJob,
+  type ResizeJob,
+  sizeFields,
+  withOldState,
+} from './resize-job.js';
+
+type Args<Name extends keyof ComputeMethods> = ArgsOf<ComputeMethods[Name]>;
+type PrepareArgs = Args<'prep_resize'>;
+
+/**
+ * The destination's side of cold migrations and resizes (`compute-rpc.md` 3.2, steps 3 and 7). From `prep_resize` on the
+ * host counts as engaged, until `finish_resize` has ended here or the source tells that nothing comes.
+ */
+export class ResizeAtDestination {
+  readonly #host: HostContext;
+  readonly #engagement: ResizeEngagement;
+
+  constructor(host: HostContext, engagement: ResizeEngagement) {
+    this.#host = host;
+    this.#engagement = engagement;
+  }
+
+  /** Step 3: claims room, and asks the source to send the disks. */
+  async prepare(context: RequestContext, args: PrepareArgs): Promise<void> {
+    const job = resizeJob(context, args.instance, args.migration);
+    this.#engagement.open(job);
+    try {
+      await this.#host.locks.run(job.uuid, () => this.#prepare(job, args));
+    } catch (error) {
+      if (!this.#host.lifetime.aborted) await this.#engagement.closeIfOver(job, error);
+      throw error;
+    }
+  }
+
+  async #prepare(job: ResizeJob, args: PrepareArgs): Promise<void> {
+    await this.#takeUp(job);
+    try {
+      await this.#claim(job, args);
+      await this.#askSource(job, args);
+    } catch (error) {
+      if (!this.#host.lifetime.aborted) await this.#giveUp(job, args, error);
+      throw error;
+    }
+  }
+
+  /** A message that comes late, or twice, finds another state: then there is nothing to do, and nothing to undo. */
+  async #takeUp({ migrationUuid }: ResizeJob): Promise<void> {
+    const { records, host } = this.#host;
+    const here = { dest_compute: host, dest_node: host, dest_host: host };
+    await records.migrations.update(migrationUuid, here, {
+      status: ['pre-migrating'],
+      dest_compute: [null],
+    });
+  }
+
+  async #claim({ uuid, instance }: ResizeJob, { flavor, request_spec: spec }: PrepareArgs): Promise<void> {
+    const { records, virt, host } = this.#host;
+    await virt.coldMoves.checkDestination(instance);
+    const resources = resourcesOf(flavor, { bootsFromVolume: spec.find('is_bfv') === true });
+    if (await records.allocations.claim(uuid, host, resources)) return; // it has been, by the scheduler
+    throw new ResourcesUnavailableError(`${host} has no room for instance ${uuid}`);
+  }
+
+  async #askSource(job: ResizeJob, args: PrepareArgs): Promise<void> {
+    const { records, computeApi } = this.#host;
+    const current = await records.instances.get(job.uuid);
+    const sizes = {
+      old_flavor: current.get('flavor'),
+      new_flavor: args.flavor,
+      system_metadata: withOldState(current),
+    };
+    const instance = await records.instances.update(job.uuid, sizes, { task_state: ['resize_prep'] });
+    await computeApi.cast(job.context, 'resize_instance', job.source, {
+      instance,
+      migration: await records.migrations.get(job.migrationUuid),
+      image: args.image,
+      flavor: args.flavor,
+      clean_shutdown: args.clean_shutdown,
+      request_spec: args.request_spec,
+    });
+  }
+
+  /** Takes back what was done here; then the conductor tries the next host, or that was the end of it. */
+  async #giveUp(job: ResizeJob, args: PrepareArgs, error: unknown): Promise<void> {
+    const { records, host, logger } = this.#host;
+    const { uuid, migrationUuid } = job;
+    logger.warn(
+      { err: error, instance: uuid, migration: migrationUuid },
+      'A resize cannot come to this host',
+    );
+    const attempts = new Attempts(logger, { instance: uuid, migration: migrationUuid });
+    await attempts.make('giving the allocations back', () =>
+      takeAllocationsBack(records.allocations, { instanceUuid: uuid, migrationUuid, dest: host }),
+    );
+    const isPreparing = await attempts.make('clearing the destination', async () => {
+      await records.instances.update(uuid, NO_OTHER_SIZE, { task_state: ['resize_prep'] });
+      const nowhere = { dest_compute: null, dest_node: null, dest_host: null };
+      await records.migrations.update(migrationUuid, nowhere, { status: ['pre-migrating'] });
+    });
+    const others = args.host_list ?? [];
+    if (isPreparing && others.length > 0 && (await this.#reschedule(job, args, attempts))) return;
+    await attempts.make('recording the end', async () => {
+      await records.migrations.update(migrationUuid, { status: 'error' }, { status: ['pre-migrating'] });
+      await records.instances.update(uuid, { task_state: null }, { task_state: ['resize_prep'] });
+    });
+  }
+
+  #reschedule(job: ResizeJob, args: PrepareArgs, attempts: Attempts): Promise<boolean> {
+    return attempts.make('handing it back to the conductor', () =>
+      this.#host.conductorApi.cast(job.context, 'migrate_server', {
+        instance: job.instance,
+        scheduler_hint: {},
+        live: false,
+        rebuild: false,
+        flavor: args.flavor,
+        block_migration: null,
+        disk_over_commit: null,
+        reservations: null,
+        clean_shutdown: args.clean_shutdown,
+        request_spec: args.request_spec,
+        host_list: args.host_list,
+      }),
+    );
+  }
+
+  /** Step 7: the disks are here. It counts as running from now on. */
+  beginFinish(context: RequestContext, args: Args<'finish_resize'>): void {
+    const diskInfo = typeof args.disk_info === 'string' ? args.disk_info : null;
+    this.#begin(resizeJob(context, args.instance, args.migration), diskInfo, ['resize_migrated']);
+  }
+
+  /** The disks are to come, as the records say: the host is engaged again, after a start. */
+  expect(job: ResizeJob): void {
+    this.#engagement.open(job);
+  }
+
+  /** Does step 7 again that an end of the process has cut off, or whose message may have been lost with the source. */
+  resume(job: ResizeJob): void {
+    this.#engagement.open(job);
+    this.#begin(job, null, ['resize_migrated', 'resize_finish']);
+  }
+
+  #begin(job: ResizeJob, diskInfo: string | null, from: readonly TaskState[]): void {
+    beginAction(this.#host, job.context, 'finish_resize', job.uuid, async (signal) => {
+      try {
+        await this.#finish(job, diskInfo, from, signal);
+        this.#engagement.close(job.migrationUuid);
+      } catch (error) {
+        if (!this.#host.lifetime.aborted) {
+          await this.#failed(job);
+          await this.#engagement.closeIfOver(job, error);
+        }
+        throw error;
+      }
+    });
+  }
+
+  async #finish(
+    job: ResizeJob,
+    diskInfo: string | null,
+    from: readonly TaskState[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { records, host } = this.#host;
+    const expected = { task_state: from, host: [host] };
+    const instance = await records.instances.update(job.uuid, { task_state: 'resize_finish' }, expected);
+    await this.#makeGuest(job, instance, diskInfo, signal);
+  }
+
+  async #makeGuest(
+    job: ResizeJob,
+    instance: Instance,
+    diskInfo: string | null,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { records, networking, virt, host } = this.#host;
+    const { uuid, migrationUuid } = job;
+    await networking.activateBinding(uuid, host);
+    const flavor = instance.find('new_flavor') ?? instance.get('flavor');
+    const expected = { task_state: ['resize_finish'] } as const;
+    const resized = await records.instances.update(uuid, sizeFields(flavor), expected);
+    const powerOn = oldStateOf(resized) === 'active';
+    await startWhenPlugged(this.#host, uuid, (beforeStart) =>
+      virt.coldMoves.finishMigration(resized, diskInfo, { powerOn, beforeStart, signal }),
+    );
+    const under = ['post-migrating', 'finished'] as const; // the latter when it was cut off right here before
+    await records.migrations.update(migrationUuid, { status: 'finished' }, { status: under });
+    const done = {
+      vm_state: 'resized',
+      task_state: null,
+      power_state: powerOn ? POWER_STATE.running : POWER_STATE.shutdown,
+      launched_at: new Date(),
+    } as const;
+    await records.instances.update(uuid, done, expected);
+  }
+
+  /** A message that came late, or twice, has found another task: then there is nothing to undo. */
+  async #failed(job: ResizeJob): Promise<void> {
+    const { records, logger } = this.#host;
+    const attempts = new Attempts(logger, { instance: job.uuid, migration: job.migrationUuid });
+    await attempts.make('cleaning up after a resize', async () => {
+      const instance = await records.instances.get(job.uuid);
+      const task = instance.get('task_state');
+      if (task === 'resize_finish') await this.#leaveInError(job, instance, attempts);
+      else if (task === 'deleting' || instance.get('vm_state') === 'deleted') await this.#drop(job, instance);
+    });
+  }
+
+  /** The disks are here, so the instance stays here, in ERROR; what it had at the source goes. */
+  async #leaveInError(job: ResizeJob, instance: Instance, attempts: Attempts): Promise<void> {
+    const { records } = this.#host;
+    const { uuid, migrationUuid } = job;
+    await attempts.make('recording the error', () =>
+      records.migrations.update(migrationUuid, { status: 'error' }),
+    );
+    await attempts.make('releasing the source', () => records.allocations.release(migrationUuid));
+    const old = instance.find('old_flavor');
+    const changes = { ...(old && sizeFields(old)), ...NO_OTHER_SIZE };
+    const failed = { ...changes, vm_state: 'error', task_state: null } as const;
+    await attempts.make('resetting the instance', () =>
+      records.instances.update(uuid, failed, { task_state: ['resize_finish'] }),
+    );
+  }
+
+  /** It is deleted before it has come to be here: nothing of it stays at the source either. */
+  async #drop({ context, migrationUuid, source }: ResizeJob, instance: Instance): Promise<void> {
+    const { records, virt, computeApi } = this.#host;
+    const moving = { status: ['post-migrating'] } as const;
+    const migration = await records.migrations.update(migrationUuid, { status: 'confirming' }, moving);
+    await virt.coldMoves.dropDisks(instance);
+    await computeApi.cast(context, 'confirm_resize', source, { instance, migration });
+  }
+
+  /** The guest does not come, says its source: nothing of it stays here. Does nothing when it is here, or may still come. */
+  async dropClaim(uuid: string): Promise<void> {
+    const { records, virt, host } = this.#host;
+    const instance = await records.instances.get(uuid);
+    const moves = await records.migrations.find({ instance_uuid: uuid, dest_compute: host });
+    if (instance.find('host') === host || moves.some((move) => !isFinal(move.get('status')))) return;
+    try {
+      await virt.coldMoves.dropDisks(instance);
+      await records.allocations.release(uuid, host);
+    } finally {
+      const error = new UnexpectedStateError('The source could not send the guest');
+      for (const move of moves) this.#engagement.close(move.get('uuid'), error);
+    }
+  }
+}

@@ -1,0 +1,253 @@
+import { randomUUID } from 'node:crypto';
+import type { RequestContext } from '@ebbgate/core';
+import { DrainingError, ValidationError } from '@ebbgate/rpc';
+import { NoValidHostError, UnexpectedStateError } from '../../errors.js';
+import type { Flavor } from '../../objects/flavor.js';
+import type { Instance } from '../../objects/instance.js';
+import { Migration } from '../../objects/migration.js';
+import { RequestSpec } from '../../objects/request-spec.js';
+import type { ConductorMethods } from '../../rpc/conductor-methods.js';
+import type { ArgsOf } from '../../rpc/methods.js';
+import type { Selection, SelectOptions } from '../../scheduler/scheduler.js';
+import type { ConductorContext } from '../conductor-context.js';
+import { takesRequests } from '../host-choice.js';
+import { hostListOf, nextHost } from '../next-host.js';
+import { UndoStack } from '../undo-stack.js';
+import { type CrossCellMove, CrossCellMigrateTask } from './cross-cell-migrate.js';
+import { LiveMigrateTask } from './live-migrate.js';
+
+type Args = ArgsOf<ConductorMethods['migrate_server']>;
+
+/** Hosts that are named besides the first, for the case that it fails: with it as many as Nova tries. */
+const ALTERNATES = 2;
+
+/** The hosts that may be tried, the first of them claimed; `elsewhere`: they are in another cell. */
+interface Choice {
+  readonly selections: readonly Selection[];
+  readonly elsewhere?: Pick<CrossCellMove, 'registry' | 'source' | 'target'>;
+}
+
+/** Has an instance moved: live, or cold to a host of another name, in the same size or another. */
+export async function migrateServer(
+  conductor: ConductorContext,
+  context: RequestContext,
+  args: Args,
+): Promise<void> {
+  if (args.rebuild) {
+    throw new ValidationError('migrate_server', [{ path: 'rebuild', message: 'must be false' }]);
+  }
+  if (args.live) await new LiveMigrateTask(conductor, context, args).run();
+  else await new ColdMigrateTask(conductor, context, args).run();
+}
+
+/**
+ * Finds a destination for a cold migration or a resize and hands it over (`compute-rpc.md` 3.2, step 2); once more for each
+ * host that could not take it. What the instance has of the source goes to the migration, and the destination is claimed
+ * for the instance. Until the destination has it everything is taken back on failure, the last step first.
+ */
+export class ColdMigrateTask {
+  readonly #conductor: ConductorContext;
+  readonly #context: RequestContext;
+  readonly #args: Args;
+  readonly #undo: UndoStack;
+
+  constructor(conductor: ConductorContext, context: RequestContext, args: Args) {
+    this.#conductor = conductor;
+    this.#context = context;
+    this.#args = args;
+    this.#undo = new UndoStack(conductor.logger);
+  }
+
+  async run(): Promise<void> {
+    const { records, logger } = this.#conductor;
+    const uuid = this.#args.instance.get('uuid');
+    this.#undo.add('the task of the instance', async () => {
+      const now = await records.instances.get(uuid);
+      const task = now.get('task_state');
+      // A delete has given back what it had before we gave it back to it.
+      if (task === 'deleting' || now.get('vm_state') === 'deleted') await records.allocations.release(uuid);
+      if (task === 'resize_prep')
+        await records.instances.update(uuid, { task_state: null }, { task_state: ['resize_prep'] });
+    });
+    try {
+      await this.#hand(await records.instances.get(uuid));
+    } catch (error) {
+      logger.error({ err: error, instance: uuid }, 'A cold migration could not be handed to a destination');
+      await this.#undo.undo();
+    }
+  }
+
+  async #hand(instance: Instance): Promise<void> {
+    const { computeApi } = this.#conductor;
+    const source = instance.get('host');
+    if (source === null) throw new UnexpectedStateError('The instance is on no host');
+    if (instance.get('task_state') !== 'resize_prep')
+      throw new UnexpectedStateError('The instance is not to be moved');
+    const flavor = this.#args.flavor ?? instance.get('flavor');
+    const migration = await this.#migration(instance, source, flavor);
+    if (this.#args.host_list === null) await this.#checkSource(source);
+    await this.#moveAllocation(instance, migration);
+    const spec = specFor(instance, flavor, this.#args.request_spec);
+    const chosen = await this.#choose(instance, spec, source);
+    if (chosen.elsewhere) {
+      const move = { instance, migration, flavor, spec, ...chosen.elsewhere, selections: chosen.selections };
+      await new CrossCellMigrateTask(this.#conductor, this.#context, move, this.#undo).run();
+      return;
+    }
+    const [selection, ...alternates] = chosen.selections;
+    if (!selection) throw new NoValidHostError('No host is left to try');
+    await computeApi.cast(this.#context, 'prep_resize', selection.host, {
+      instance,
+      flavor,
+      image: imageOf(instance),
+      request_spec: spec,
+      filter_properties: {
+        retry: { num_attempts: 1, hosts: [[selection.host, selection.node]] },
+        limits: {},
+      },
+      node: selection.node,
+      migration,
+      clean_shutdown: this.#args.clean_shutdown,
+      host_list: await hostListOf(this.#conductor, alternates),
+    });
+  }
+
+  /** The one record of the move, however many hosts are tried. */
+  async #migration(instance: Instance, source: string, flavor: Flavor): Promise<Migration> {
+    const { migrations } = this.#conductor.records;
+    const moving = {
+      instance_uuid: instance.get('uuid'),
+      status: 'pre-migrating',
+      dest_compute: null,
+    } as const;
+    const present = (await migrations.find(moving)).filter(isCold);
+    const migration = present.at(-1) ?? (await migrations.create(newMigration(instance, source, flavor)));
+    this.#undo.add('the migration', () => this.#end(migration));
+    return migration;
+  }
+
+  async #end(migration: Migration): Promise<void> {
+    const { migrations } = this.#conductor.records;
+    await migrations.update(
+      migration.get('uuid'),
+      { status: 'error' },
+      { status: ['pre-migrating', 'error'] },
+    );
+  }
+
+  /** Only at the beginning: a move that has begun is finished by a source that drains. */
+  async #checkSource(source: string): Promise<void> {
+    if (await takesRequests(this.#conductor.records, source)) return;
+    throw new DrainingError(`Host ${source} takes no new requests`); // at once, not when it is up again
+  }
+
+  async #moveAllocation(instance: Instance, migration: Migration): Promise<void> {
+    const { allocations } = this.#conductor.records;
+    const [uuid, migrationUuid] = [instance.get('uuid'), migration.get('uuid')];
+    this.#undo.add('what the instance has of its host', () => allocations.transfer(migrationUuid, uuid));
+    await allocations.transfer(uuid, migrationUuid);
+    // From here on all that the instance has is claimed at destinations, also by a scheduler whose answer was lost. The
+    // move is over before it is given back: a destination that has its message all the same then finds nothing to do.
+    this.#undo.add('what is claimed for the instance', async () => {
+      await this.#end(migration);
+      await allocations.release(uuid);
+    });
+  }
+
+  async #choose(instance: Instance, spec: RequestSpec, source: string): Promise<Choice> {
+    const { scheduler } = this.#conductor;
+    const uuid = instance.get('uuid');
+    const { host_list: hostList, scheduler_hint: hint } = this.#args;
+    if (hostList !== null) {
+      return { selections: await nextHost(this.#conductor, this.#context, spec, uuid, hostList) };
+    }
+    const wished = typeof hint['host'] === 'string' ? { onlyHosts: [hint['host']] } : {};
+    const wishes = { ...wished, ignoreHosts: [source], alternates: ALTERNATES };
+    try {
+      const [selections = []] = await scheduler.selectDestinations(this.#context, spec, [uuid], wishes);
+      return { selections };
+    } catch (error) {
+      if (!(error instanceof NoValidHostError)) throw error;
+      return this.#chooseElsewhere(uuid, spec, wishes, error);
+    }
+  }
+
+  /** The other cells are asked, one after another, when no host of this one is right. */
+  async #chooseElsewhere(
+    uuid: string,
+    spec: RequestSpec,
+    wishes: SelectOptions,
+    why: NoValidHostError,
+  ): Promise<Choice> {
+    const { cells, logger } = this.#conductor;
+    if (!cells) throw why;
+    const { registry, own } = cells;
+    for (const target of registry.others(own)) {
+      this.#undo.add(`what is claimed in cell ${target.name}`, () =>
+        target.records.allocations.release(uuid),
+      );
+      try {
+        const found = await target.scheduler.selectDestinations(this.#context, spec, [uuid], wishes);
+        return { selections: found[0] ?? [], elsewhere: { registry, source: registry.get(own), target } };
+      } catch (error) {
+        if (!(error instanceof NoValidHostError)) throw error;
+        logger.info({ err: error, cell: target.name, instance: uuid }, 'Another cell has no host either');
+      }
+    }
+    throw why;
+  }
+}
+
+function isCold(migration: Migration): boolean {
+  return ['migration', 'resize'].includes(migration.get('migration_type'));
+}
+
+function newMigration(instance: Instance, source: string, flavor: Flavor): Migration {
+  const oldType = instance.get('flavor').get('id');
+  return Migration.create({
+    uuid: randomUUID(),
+    instance_uuid: instance.get('uuid'),
+    source_compute: source,
+    source_node: instance.find('node') ?? source,
+    dest_compute: null,
+    dest_node: null,
+    dest_host: null,
+    status: 'pre-migrating',
+    migration_type: flavor.get('id') === oldType ? 'migration' : 'resize',
+    old_instance_type_id: oldType,
+    new_instance_type_id: flavor.get('id'),
+    hidden: false,
+    cross_cell_move: false,
+    memory_total: null,
+    memory_processed: null,
+    memory_remaining: null,
+    user_id: instance.find('user_id') ?? null,
+    project_id: instance.find('project_id') ?? null,
+    deleted: false,
+  });
+}
+
+/** What the instance was ordered with, in its new size, but for the places that were asked for then. */
+function specFor(instance: Instance, flavor: Flavor, ordered: RequestSpec | null): RequestSpec {
+  const spec =
+    ordered?.clone() ??
+    RequestSpec.create({
+      instance_uuid: instance.get('uuid'),
+      project_id: instance.find('project_id') ?? '',
+      user_id: instance.find('user_id') ?? null,
+      image: null,
+      num_instances: 1,
+      availability_zone: null,
+      ignore_hosts: null,
+      scheduler_hints: {},
+      is_bfv: false,
+      requested_networks: null,
+    });
+  return spec.update({ flavor, force_hosts: null, requested_destination: null });
+}
+
+/** As much of the image as the instance knows of it. */
+function imageOf(instance: Instance): Readonly<Record<string, unknown>> {
+  const id = instance.find('image_ref') ?? '';
+  return id === '' ? {} : { id };
+}

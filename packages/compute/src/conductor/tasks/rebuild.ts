@@ -1,0 +1,132 @@
+import type { RequestContext } from '@ebbgate/core';
+import { NoValidHostError, UnexpectedStateError } from '../../errors.js';
+import type { Instance } from '../../objects/instance.js';
+import type { Migration } from '../../objects/migration.js';
+import type { RequestSpec } from '../../objects/request-spec.js';
+import type { ConductorMethods } from '../../rpc/conductor-methods.js';
+import type { ArgsOf } from '../../rpc/methods.js';
+import type { ConductorContext } from '../conductor-context.js';
+import { UndoStack } from '../undo-stack.js';
+
+type Args = ArgsOf<ConductorMethods['rebuild_instance']>;
+
+/**
+ * Hands a rebuild to the host of the instance, or an evacuation to another one that it finds (`compute-rpc.md` 3.6). When
+ * that cannot be done the instance ends in ERROR with the image that it had, its evacuation in `error`, and nothing stays
+ * claimed.
+ */
+export class RebuildTask {
+  readonly #conductor: ConductorContext;
+  readonly #context: RequestContext;
+  readonly #args: Args;
+  readonly #undo: UndoStack;
+
+  constructor(conductor: ConductorContext, context: RequestContext, args: Args) {
+    this.#conductor = conductor;
+    this.#context = context;
+    this.#args = args;
+    this.#undo = new UndoStack(conductor.logger);
+  }
+
+  async run(): Promise<void> {
+    const { records, logger } = this.#conductor;
+    const { orig_image_ref: before, image_ref: wanted } = this.#args;
+    const uuid = this.#args.instance.get('uuid');
+    this.#undo.add('the instance', () =>
+      records.instances.update(
+        uuid,
+        {
+          vm_state: 'error',
+          task_state: null,
+          ...(before !== null && before !== wanted && { image_ref: before }),
+        },
+        { task_state: ['rebuilding'] },
+      ),
+    );
+    try {
+      const instance = await records.instances.get(uuid);
+      if (this.#args.recreate) await this.#evacuate(instance);
+      else await this.#rebuild(instance);
+    } catch (error) {
+      logger.error(
+        { err: error, instance: uuid },
+        'An instance could not be handed to a host that rebuilds it',
+      );
+      await this.#undo.undo();
+    }
+  }
+
+  async #rebuild(instance: Instance): Promise<void> {
+    const host = this.#args.host ?? instance.get('host');
+    if (host === null) throw new UnexpectedStateError('The instance is on no host');
+    await this.#hand(host, instance, null);
+  }
+
+  async #evacuate(instance: Instance): Promise<void> {
+    const { records } = this.#conductor;
+    const uuid = instance.get('uuid');
+    const migration = await this.#migrationOf(uuid);
+    this.#undo.add('the evacuation', () =>
+      records.migrations.update(migration.get('uuid'), { status: 'error' }, { status: ['accepted'] }),
+    );
+    const dest = await this.#choose(instance, migration.get('source_compute'));
+    this.#undo.add('the claim', () => records.allocations.release(uuid, dest));
+    const chosen = await records.migrations.update(
+      migration.get('uuid'),
+      { dest_compute: dest, dest_node: dest },
+      { status: ['accepted'] },
+    );
+    await this.#hand(dest, instance, chosen);
+  }
+
+  async #migrationOf(uuid: string): Promise<Migration> {
+    const wanted = { instance_uuid: uuid, migration_type: 'evacuation', status: 'accepted' } as const;
+    const migration = (await this.#conductor.records.migrations.find(wanted)).at(-1);
+    if (!migration) throw new UnexpectedStateError(`No evacuation of instance ${uuid} was asked for`);
+    return migration;
+  }
+
+  /** The request names hosts that have refused: those that drain send an evacuation back (`decisions.md` 24). */
+  async #choose(instance: Instance, source: string): Promise<string> {
+    const { records, scheduler } = this.#conductor;
+    const uuid = instance.get('uuid');
+    for (const { host } of await records.allocations.find({ consumer: uuid })) {
+      if (host !== source) await records.allocations.release(uuid, host); // of a host that has refused
+    }
+    const { host, request_spec: spec } = this.#args;
+    if (spec === null) throw new NoValidHostError('An evacuation needs its request specification');
+    const wishes = { ignoreHosts: [source], ...(host !== null && { onlyHosts: [host] }) };
+    const [selections] = await scheduler.selectDestinations(this.#context, anywhere(spec), [uuid], wishes);
+    const [selection] = selections ?? [];
+    if (!selection) throw new NoValidHostError('No host can take the instance');
+    return selection.host;
+  }
+
+  async #hand(host: string, instance: Instance, migration: Migration | null): Promise<void> {
+    const args = this.#args;
+    await this.#conductor.computeApi.cast(this.#context, 'rebuild_instance', host, {
+      instance,
+      new_pass: args.new_pass,
+      injected_files: args.injected_files,
+      image_ref: args.image_ref,
+      orig_image_ref: args.orig_image_ref,
+      orig_sys_metadata: args.orig_sys_metadata,
+      bdms: args.bdms,
+      recreate: args.recreate,
+      on_shared_storage: args.on_shared_storage,
+      preserve_ephemeral: args.preserve_ephemeral,
+      migration,
+      scheduled_node: migration && host,
+      limits: null,
+      request_spec: args.request_spec,
+      accel_uuids: [],
+      reimage_boot_volume: args.reimage_boot_volume,
+      target_state: args.target_state,
+    });
+  }
+}
+
+/** What was forced when the instance was ordered was its host of then, which has failed. */
+function anywhere(spec: RequestSpec): RequestSpec {
+  return spec.clone().update({ force_hosts: null });
+}

@@ -1,0 +1,153 @@
+import type { Logger, Transport } from '@ebbgate/core';
+import { exitCodeOf, type LaunchSignal, type Service } from '@ebbgate/service';
+import { ComputeHost } from '../compute/compute-host.js';
+import { conductorService } from '../conductor/conductor-service.js';
+import type { LocalRecords } from '../db/local-records.js';
+import { openRecords } from '../db/open-records.js';
+import { RemoteRecords } from '../db/remote-records.js';
+import { encodeObjects } from '../objects/codec.js';
+import { reportHost } from '../main-job/host-reports.js';
+import { RemoteNetworking } from '../network/remote.js';
+import { schedulerService } from '../scheduler/scheduler-service.js';
+import { FakeVirtDriver } from '../virt/fake.js';
+import { HypervisorDirectory } from '../virt/hypervisor-directory.js';
+import { HypervisorNetwork } from '../virt/hypervisor-network.js';
+import { openControl } from './all-in-one-control.js';
+import { HostPart } from './all-in-one-host.js';
+import { brokerAt, type OpenTransport } from './broker.js';
+import { apiOptions, endWithParent, eventPrinter, stderrLog } from './daemon.js';
+import type { AllInOneOptions } from './daemon-options.js';
+import { hostParts, virtParts } from './host-parts.js';
+import { limited, type StartablePart } from './startable-part.js';
+import { Supervisor } from './supervisor.js';
+
+const SIGNALS: readonly LaunchSignal[] = ['SIGTERM', 'SIGINT', 'SIGHUP'];
+
+/**
+ * `ebbgate-compute all-in-one`: everything in one process, each part as it would be in one of its own. The hosts drain
+ * first, since what they finish needs the others; then the conductors, then the schedulers, which they ask. One time
+ * limit is for all of them.
+ */
+export async function runAllInOne(options: AllInOneOptions): Promise<void> {
+  const open = await brokerAt(options.transport ?? 'memory:');
+  const logger = stderrLog(options.logLevel);
+  const records = await openRecords(options.database ?? 'memory:', { logger });
+  const conductors = conductorParts(options, records, open, logger);
+  const schedulers = schedulerParts(options, records, open, logger);
+  const hosts = new Map(hostsOf(options, open, logger).map((host) => [host.name, new HostPart(host)]));
+  const parts = [...hosts.values()];
+  const closeControl = await openControl(options, hosts, open, logger);
+  const supervisor = new Supervisor({
+    stages: [parts, conductors, schedulers],
+    gracefulShutdownTimeoutMs: options.budgets.gracefulShutdownTimeoutMs,
+    logger,
+  });
+  for (const signal of SIGNALS) process.on(signal, () => supervisor.terminate(signal));
+  void startAll([...schedulers, ...conductors, ...parts], eventPrinter(options));
+  endWithParent(options);
+  const code = await supervisor.done;
+  closeControl();
+  await records.close().catch(() => undefined); // nobody writes any more, and the process ends anyhow
+  process.exit(code);
+}
+
+/** The first has the server of the records. */
+function conductorParts(
+  options: AllInOneOptions,
+  records: LocalRecords,
+  open: OpenTransport,
+  logger: Logger,
+): readonly StartablePart[] {
+  const { workers, budgets } = options;
+  const print = eventPrinter(options);
+  const { instances, migrations, services, allocations, cells, mappings, networks, events } = records;
+  const shared = { instances, migrations, services, allocations, cells, mappings, networks, events };
+  const served: LocalRecords = { ...shared, close: () => Promise.resolve() }; // closed when all parts have ended
+  events.on('instance', (record) => {
+    print({ kind: 'record', record: encodeObjects(record) });
+  });
+  events.on('migration', (record) => {
+    print({ kind: 'record', record: encodeObjects(record) });
+  });
+  return numbered('conductor', workers).map((name, index) => {
+    const { service, reload } = conductorService({
+      name,
+      transport: open(logger),
+      records: index === 0 ? { served } : records,
+      scheduler: 'rpc',
+      siblings: workers > 1,
+      logger,
+      api: apiOptions(options, print),
+      budgets,
+    });
+    return servicePart(service, reload, logger);
+  });
+}
+
+function schedulerParts(
+  { workers, budgets, serviceDownTime }: AllInOneOptions,
+  records: LocalRecords,
+  open: OpenTransport,
+  logger: Logger,
+): readonly StartablePart[] {
+  const common = { records, logger, budgets, serviceDownTimeMs: serviceDownTime * 1000 };
+  return numbered('scheduler', workers).map((name) => {
+    const service = schedulerService({ ...common, name, transport: open(logger), siblings: workers > 1 });
+    return servicePart(service, () => Promise.resolve(), logger);
+  });
+}
+
+function numbered(what: string, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `${what}-${String(index + 1)}`);
+}
+
+function hostsOf(options: AllInOneOptions, open: OpenTransport, logger: Logger): readonly ComputeHost[] {
+  const print = eventPrinter(options);
+  const network =
+    options.stateDir === undefined ? new HypervisorNetwork() : new HypervisorDirectory(options.stateDir);
+  const shared: Transport = open(logger); // outlives the runs of all hosts; each run has one of its own besides
+  const networking = new RemoteNetworking(shared);
+  const records = new RemoteRecords(shared);
+  return options.hosts.map((name) => {
+    const host = new ComputeHost({
+      name,
+      openTransport: () => open(logger),
+      records,
+      networking,
+      virt: new FakeVirtDriver(name, { network, networking, ...virtParts(options) }),
+      logger,
+      api: apiOptions(options, print),
+      ...hostParts(options),
+    });
+    reportHost(host, print);
+    return host;
+  });
+}
+
+/** Those that others need come first; what cannot start ends all, by its own exit code. */
+async function startAll(
+  parts: readonly StartablePart[],
+  print: ReturnType<typeof eventPrinter>,
+): Promise<void> {
+  try {
+    for (const part of parts) await part.start();
+    print({ kind: 'serves' });
+  } catch {
+    // It was logged, and the supervisor has seen the part end.
+  }
+}
+
+function servicePart(service: Service, reload: () => Promise<void>, logger: Logger): StartablePart {
+  return {
+    name: `${service.name} ${service.host}`,
+    ended: service.exited.then(exitCodeOf),
+    start: () => service.start(),
+    drain: (withinMs) => void service.drain('the process ends', limited(withinMs)),
+    endAtOnce: () => undefined, // it ends with the process
+    reload: () => {
+      reload().catch((error: unknown) => {
+        logger.error({ err: error }, 'The configuration could not be read again; the old one stays');
+      });
+    },
+  };
+}

@@ -1,0 +1,107 @@
+import type { Logger } from '@ebbgate/core';
+import { exitCodes, type LaunchSignal } from '@ebbgate/service';
+
+/** Something that runs, drains and ends: a service of this process, or a worker process. */
+export interface Part {
+  readonly name: string;
+  /** Resolves with its exit code; never rejects. */
+  readonly ended: Promise<number>;
+  /** What SIGTERM does. @param withinMs - what is left of the time for all; Infinity: no limit */
+  drain(withinMs: number): void;
+  /** What SIGINT does during a drain. */
+  endAtOnce(): void;
+  /** What SIGHUP does. */
+  reload(): void;
+}
+
+/** What a supervisor watches over. */
+export interface SupervisorOptions {
+  /** What drains together; each stage begins when the one before it has ended. */
+  readonly stages: readonly (readonly Part[])[];
+  /** For the drain of all; 0: no limit. */
+  readonly gracefulShutdownTimeoutMs: number;
+  readonly logger: Logger;
+}
+
+/** The worst of several exit codes is told: what ended by the time limit, then what left work, then what did not start. */
+const WORST_FIRST: readonly number[] = [
+  exitCodes.interrupted,
+  exitCodes.timedOut,
+  exitCodes.unfinished,
+  exitCodes.startFailed,
+];
+
+/**
+ * Runs several parts as one program, with the signals of every service: SIGTERM and the first SIGINT drain, a further
+ * SIGTERM changes nothing, a SIGINT during the drain ends all at once, SIGHUP reloads. The parts drain in stages, so that
+ * what others need ends last, and all of them share one time limit.
+ */
+export class Supervisor {
+  /** Resolves with the exit code when all parts have ended. */
+  readonly done: Promise<number>;
+  readonly #options: SupervisorOptions;
+  readonly #codes: number[] = [];
+  #state: 'running' | 'draining' | 'ended' = 'running';
+  #settle: (code: number) => void = () => undefined;
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+    this.done = new Promise((resolve) => {
+      this.#settle = resolve;
+    });
+    for (const part of options.stages.flat()) void this.#watch(part);
+  }
+
+  terminate(signal: LaunchSignal): void {
+    if (signal === 'SIGHUP') this.#reload();
+    else if (this.#state === 'running') void this.drain(signal);
+    else if (this.#state === 'draining' && signal === 'SIGINT') this.#endAtOnce(exitCodes.interrupted);
+    else this.#options.logger.info({ signal }, 'The drain is under way already');
+  }
+
+  /** Drains all, stage by stage. */
+  async drain(reason: string): Promise<void> {
+    if (this.#state !== 'running') return;
+    this.#state = 'draining';
+    const { stages, gracefulShutdownTimeoutMs: limitMs, logger } = this.#options;
+    logger.info({ reason }, `Draining ${String(stages.flat().length)} parts: ${reason}`);
+    const endsAt = limitMs === 0 ? Infinity : performance.now() + limitMs;
+    const timer =
+      limitMs === 0
+        ? undefined
+        : setTimeout(() => {
+            this.#endAtOnce(exitCodes.timedOut);
+          }, limitMs);
+    for (const stage of stages) {
+      for (const part of stage) part.drain(endsAt - performance.now());
+      this.#codes.push(...(await Promise.all(stage.map(({ ended }) => ended))));
+    }
+    clearTimeout(timer);
+    this.#end(WORST_FIRST.find((code) => this.#codes.includes(code)) ?? exitCodes.clean);
+  }
+
+  #reload(): void {
+    if (this.#state !== 'running') return;
+    for (const part of this.#options.stages.flat()) part.reload();
+  }
+
+  /** A part that ends by itself is told; when it could not start, or has drained, the others have no more use. */
+  async #watch({ name, ended }: Part): Promise<void> {
+    const code = await ended;
+    if (this.#state !== 'running') return;
+    this.#options.logger.error({ part: name, code }, `${name} has ended by itself: ending the others`);
+    await this.drain(`${name} has ended`);
+  }
+
+  #endAtOnce(code: number): void {
+    if (this.#state === 'ended') return;
+    this.#options.logger.warn({ code }, 'Ending all parts at once');
+    for (const part of this.#options.stages.flat()) part.endAtOnce();
+    this.#end(code);
+  }
+
+  #end(code: number): void {
+    this.#state = 'ended';
+    this.#settle(code);
+  }
+}

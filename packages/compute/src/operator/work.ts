@@ -1,0 +1,43 @@
+import type { Command } from 'commander';
+import type { RequestContext } from '@ebbgate/core';
+import type { RemoteApi } from '../api/remote-api.js';
+import type { Terminal } from './terminal.js';
+
+/** Who an operator is, where an instance belongs to somebody. */
+export const OPERATOR = { userId: 'operator', projectId: 'operator' } as const;
+
+/** The hosts of a cloud in one process, which nobody can end by a signal of their own. */
+export interface Machines {
+  /** Ends a host in the middle of whatever it does, as the death of its process would. */
+  kill(host: string): Promise<void>;
+  /** What SIGTERM does; resolves with the exit code. */
+  drain(host: string): Promise<number>;
+  /** Begins a new run of a host that has ended. */
+  start(host: string): Promise<void>;
+}
+
+/** A cloud as an operator has it. */
+export interface Operated {
+  readonly api: RemoteApi;
+  /** Who asks. */
+  readonly context: RequestContext;
+  /** Absent: each host is a process, and has its own signals. */
+  readonly machines?: Machines | undefined;
+}
+
+/** What one command does, once it is known how the cloud is reached. */
+export type Work = (cloud: Operated, terminal: Terminal) => Promise<void>;
+
+/** Has a command done where the cloud is. */
+export type Perform = (command: Command, work: Work) => Promise<void>;
+
+/** What an operator has asked for cannot be done, or has failed; the message says all. */
+export class OperatorError extends Error {
+  constructor(message: string, options: ErrorOptions = {}) {
+    super(message, options);
+    this.name = 'OperatorError';
+  }
+}
+
+/** A command is not as it should be; the message names the option, what it is and what it may be. */
+export class OperatorUsageError extends OperatorError {}

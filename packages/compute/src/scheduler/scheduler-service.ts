@@ -1,0 +1,66 @@
+import type { Logger, Transport } from '@ebbgate/core';
+import { RpcServer } from '@ebbgate/rpc';
+import {
+  type DrainBudgets,
+  type HealthOptions,
+  Service,
+  taskInterceptor,
+  TaskRegistry,
+} from '@ebbgate/service';
+import type { Records } from '../db/repositories.js';
+import { objectSerializer } from '../rpc/object-serializer.js';
+import { SCHEDULER_TOPIC } from '../rpc/topics.js';
+import { Liveness } from '../servicegroup/liveness.js';
+import { MAX_BUILD_ATTEMPTS } from './build-attempts.js';
+import { schedulerEndpoint } from './endpoint.js';
+import { LocalScheduler } from './local-scheduler.js';
+
+/** What a scheduler that is a service of its own is made of. */
+export interface SchedulerServiceOptions {
+  /** Its name among the schedulers: the server of its topic. */
+  readonly name: string;
+  /** What it serves with. */
+  readonly transport: Transport;
+  /** Where the hosts and all claims are. */
+  readonly records: Records;
+  /** Where it logs. */
+  readonly logger: Logger;
+  /** A host that has not reported for longer is down; default 60000. */
+  readonly serviceDownTimeMs?: number;
+  /** What each part of a drain may take; what is left out has its default. */
+  readonly budgets?: Partial<DrainBudgets>;
+  /** Opens the health endpoints. */
+  readonly health?: HealthOptions;
+  /** Others share its topic: at its end it hands back at once what it has fetched and not begun. Default false. */
+  readonly siblings?: boolean;
+  /** Runs when it has drained; default: closes `transport`. */
+  readonly onExit?: () => Promise<void>;
+}
+
+/** Makes a scheduler that drains: it answers all that it has begun, and leaves the rest to its siblings. */
+export function schedulerService(options: SchedulerServiceOptions): Service {
+  const { name, transport, records, logger, budgets, health, serviceDownTimeMs } = options;
+  const liveness = new Liveness({ ...(serviceDownTimeMs !== undefined && { serviceDownTimeMs }) });
+  const scheduler = new LocalScheduler({ records, logger, liveness });
+  const endpoint = schedulerEndpoint({ scheduler, records, alternates: MAX_BUILD_ATTEMPTS - 1 });
+  const registry = new TaskRegistry({ logger });
+  const target = { topic: SCHEDULER_TOPIC, server: name };
+  return new Service({
+    name: 'scheduler',
+    host: name,
+    manager: {
+      reportState: ({ state, host }) =>
+        records.services.report({ binary: 'scheduler', host, state, reportedAtMs: Date.now() }),
+    },
+    newRequestServer: new RpcServer(transport, target, [endpoint], {
+      serializer: objectSerializer,
+      interceptors: [taskInterceptor(registry)],
+      ...(options.siblings === true && { fetched: 'release' }),
+    }),
+    registry,
+    ...(budgets && { budgets }),
+    ...(health && { health }),
+    logger,
+    onExit: options.onExit ?? (() => transport.close()),
+  });
+}

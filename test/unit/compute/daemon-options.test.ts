@@ -1,0 +1,155 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ConfigurationError } from '@ebbgate/core';
+import { expect } from 'chai';
+import { after, describe, it } from 'mocha';
+import { daemonCommands } from '#compute/main/daemon-commands.js';
+import { type GivenFlags, givenFlags } from '#compute/main/daemon-flags.js';
+import {
+  readAllInOneOptions,
+  readComputeOptions,
+  readConductorOptions,
+  readSchedulerOptions,
+} from '#compute/main/daemon-options.js';
+
+const READERS = {
+  compute: readComputeOptions,
+  conductor: readConductorOptions,
+  scheduler: readSchedulerOptions,
+  'all-in-one': readAllInOneOptions,
+} as const;
+
+type Daemon = keyof typeof READERS;
+
+/** What the program makes of a command line and an environment, without running anything. */
+function given(daemon: Daemon, argv: readonly string[], env: Record<string, string> = {}): GivenFlags {
+  const command = daemonCommands().find((one) => one.name() === daemon);
+  if (!command) throw new TypeError('it is there');
+  command.action(() => undefined);
+  command.parse([...argv], { from: 'user' });
+  return givenFlags(command, env);
+}
+
+function read(daemon: Daemon, argv: readonly string[], env: Record<string, string> = {}): object {
+  const { flags, sources } = given(daemon, argv, env);
+  return READERS[daemon](flags, sources);
+}
+
+describe('the options of the daemons', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'ebbgate-test-'));
+  const file = join(folder, 'ebbgate.conf');
+  after(() => {
+    rmSync(folder, { recursive: true });
+  });
+  const config = (...lines: string[]): string => {
+    writeFileSync(file, ['[DEFAULT]', ...lines].join('\n'));
+    return file;
+  };
+
+  it('come from the command line before the environment, and from that before the file', () => {
+    const path = config('boot_ms = 3', 'migration_ms = 3', 'vcpus = 3', 'transport = rabbit://file/');
+    const env = { EBBGATE_BOOT_MS: '2', EBBGATE_MIGRATION_MS: '2', EBBGATE_URL: 'rabbit://env/' };
+    const argv = ['--state-dir', '/s', '--config', path, '--boot-ms', '1'];
+    expect(read('compute', argv, env)).to.deep.include({
+      bootMs: 1,
+      migrationMs: 2,
+      vcpus: 3,
+      memoryMb: 262_144,
+      transport: 'rabbit://env/',
+    });
+    expect(read('compute', argv)).to.deep.include({ transport: 'rabbit://file/' });
+    expect(read('compute', [], { EBBGATE_CONFIG: path, EBBGATE_STATE_DIR: '/s' })).to.deep.include({
+      bootMs: 3,
+      stateDir: '/s',
+    });
+  });
+
+  it('that are true or false come from all three, too', () => {
+    const path = config('ops_server = false', 'events = true', 'hosts = a');
+    expect(read('all-in-one', ['--config', path])).to.deep.include({ opsServer: false, events: true });
+    expect(read('all-in-one', ['--config', path], { EBBGATE_OPS_SERVER: 'yes' })).to.deep.include({
+      opsServer: true,
+    });
+    const argv = ['--config', path, '--no-ops-server'];
+    expect(read('all-in-one', argv, { EBBGATE_OPS_SERVER: 'yes', EBBGATE_EVENTS: '0' })).to.deep.include({
+      opsServer: false,
+      events: false,
+    });
+    expect(read('all-in-one', ['--hosts', 'a'])).to.deep.include({ opsServer: true, events: false });
+  });
+
+  it('can be given for every daemon by the environment, each under its own name', () => {
+    for (const daemon of Object.keys(READERS) as Daemon[]) {
+      const options = daemonCommands().find((one) => one.name() === daemon)?.options ?? [];
+      expect(options.length).to.be.above(12);
+      for (const option of options) {
+        const word = option
+          .attributeName()
+          .replace(/[A-Z]/g, (letter) => `_${letter}`)
+          .toUpperCase();
+        const variable = word === 'TRANSPORT' ? 'EBBGATE_URL' : `EBBGATE_${word}`;
+        const { flags, sources } = given(daemon, [], { [variable]: '1' });
+        expect(Object.keys(flags), option.flags).to.deep.equal([option.attributeName()]);
+        expect(sources.get(option.attributeName())).to.equal(variable);
+      }
+    }
+  });
+
+  it('share one file: what only another daemon knows is left to that', () => {
+    const path = config('state_dir = /s', 'hosts = a,b', 'workers = 3', 'service_down_time = 30');
+    expect(read('conductor', ['--config', path])).to.deep.include({ workers: 3 });
+    expect(read('scheduler', ['--config', path])).to.deep.include({ workers: 3, serviceDownTime: 30 });
+    expect(read('all-in-one', ['--config', path])).to.deep.include({ hosts: ['a', 'b'], stateDir: '/s' });
+  });
+
+  for (const [what, daemon, argv, env, text] of [
+    ['a number', 'compute', ['--state-dir', 's', '--boot-ms', 'x'], {}, '--boot-ms must be a number'],
+    [
+      'the environment',
+      'compute',
+      ['--state-dir', 's'],
+      { EBBGATE_BOOT_MS: 'x' },
+      '--boot-ms must be a number (it comes from EBBGATE_BOOT_MS)',
+    ],
+    [
+      'a word',
+      'conductor',
+      [],
+      { EBBGATE_EVENTS: 'maybe' },
+      'EBBGATE_EVENTS must be true or false, not "maybe"',
+    ],
+    ['what is missing', 'compute', [], {}, '--state-dir must be given: the folder of the guests'],
+    ['no hosts', 'all-in-one', [], {}, '--hosts must be given: names, separated by commas'],
+    ['a host twice', 'all-in-one', ['--hosts', 'a,a'], {}, '--hosts must name each host once'],
+    ['no workers', 'conductor', ['--workers', '0'], {}, '--workers must be at least 1'],
+    ['half a worker', 'scheduler', ['--workers', '1.5'], {}, '--workers must be a whole number'],
+    ['a place', 'conductor', ['--scheduler', 'here'], {}, '--scheduler must be rpc or local'],
+    [
+      'a port for many',
+      'all-in-one',
+      ['--hosts', 'a', '--health', '1'],
+      {},
+      '--health is for one service: all-in-one has several',
+    ],
+    [
+      'budgets that do not fit (GS-70)',
+      'scheduler',
+      ['--manager-shutdown-timeout', '180'],
+      {},
+      'manager_shutdown_timeout 180 + cleanup_timeout 10 + closing_timeout 5 = 195 s must be less than',
+    ],
+  ] as const) {
+    it(`are refused with their name: ${what}`, () => {
+      expect(() => read(daemon, argv, { ...env })).to.throw(ConfigurationError, text);
+    });
+  }
+
+  it('are refused with the name of the file that they come from', () => {
+    const path = config('workers = many');
+    expect(() => read('conductor', ['--config', path])).to.throw(
+      ConfigurationError,
+      `--workers must be a number (it comes from ${path})`,
+    );
+  });
+});
