@@ -24,6 +24,7 @@ import {
 } from '@ebbgate/compute';
 import { rabbitDriver } from '@ebbgate/driver-amqp';
 import { RecordedJob } from '#compute/main-job/recorded-job.js';
+import { Liveness } from '#compute/servicegroup/liveness.js';
 import { keep, startBroker, table } from './lib/measure.js';
 
 const { values } = parseArgs({
@@ -167,7 +168,11 @@ for (const { process: run } of hosts) {
 }
 
 const apiTransport = open();
-const servers = new Servers(timed, new ConductorApi(apiTransport));
+const servers = new Servers({
+  records: timed,
+  conductor: new ConductorApi(apiTransport),
+  liveness: new Liveness(),
+});
 const job = await RecordedJob.read({ freshIds: true });
 let number = 0;
 

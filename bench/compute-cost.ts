@@ -24,6 +24,7 @@ import { ComputeManager } from '#compute/compute/manager.js';
 import { RecordedJob } from '#compute/main-job/recorded-job.js';
 import { objectSerializer } from '#compute/rpc/object-serializer.js';
 import { remoteErrors } from '#compute/rpc/remote-errors.js';
+import { Liveness } from '#compute/servicegroup/liveness.js';
 import { againstFirst, keep, rate, startBroker, table } from './lib/measure.js';
 
 const { values } = parseArgs({
@@ -77,6 +78,8 @@ async function bare(): Promise<Contender> {
       logger: silentLogger,
       lifetime,
       vifPluggingTimeoutMs: 1000,
+      recordsPatienceMs: 1000,
+      liveness: new Liveness(),
     },
     { maxConcurrentBuilds: 1, maxConcurrentLiveMigrations: 1, recheckMs: 10_000 },
   );

@@ -50,7 +50,7 @@ const unsteadyIt = Object.assign(
 );
 
 describe('the RabbitMQ driver, AMQP 0-9-1, on links that fail at random throughout', function () {
-  this.timeout(60_000);
+  this.timeout(70_000);
 
   after(() => proxy.close());
 

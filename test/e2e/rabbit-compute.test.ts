@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import { createTransport, type Transport } from '@ebbgate/core';
 import { rabbitDriver } from '@ebbgate/driver-amqp';
 import { RpcClient } from '@ebbgate/rpc';
-import { ConductorApi, HypervisorDirectory, type Instance, RemoteRecords, Servers } from '@ebbgate/compute';
+import {
+  ConductorApi,
+  HypervisorDirectory,
+  type Instance,
+  Liveness,
+  RemoteRecords,
+  Servers,
+} from '@ebbgate/compute';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { DaemonEvent } from '#compute/main-job/daemon-events.js';
@@ -38,7 +45,11 @@ class Site {
     this.vhost = new URL(url).pathname.slice(1);
     this.transport = createTransport(url, { drivers: [rabbitDriver], controlExchange: 'nova' });
     this.records = new RemoteRecords(this.transport, { timeoutMs: 10_000 });
-    this.servers = new Servers(this.records, new ConductorApi(this.transport));
+    this.servers = new Servers({
+      records: this.records,
+      conductor: new ConductorApi(this.transport),
+      liveness: new Liveness(),
+    });
     this.machines = new HypervisorDirectory(folder);
   }
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTransport, silentLogger } from '@ebbgate/core';
 import { rabbitDriver } from '@ebbgate/driver-amqp';
-import { ConductorApi, openRecords, RemoteRecords, Servers } from '@ebbgate/compute';
+import { ConductorApi, Liveness, openRecords, RemoteRecords, Servers } from '@ebbgate/compute';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { RecordedJob } from '#compute/main-job/recorded-job.js';
@@ -30,7 +30,11 @@ describe('conductors as processes with one database, on RabbitMQ', function () {
       const [url, database] = await Promise.all([rabbit.vhost(), databaseIn(folder)]);
       const transport = createTransport(url, { drivers: [rabbitDriver], controlExchange: 'nova' });
       const records = new RemoteRecords(transport, { timeoutMs: 10_000 });
-      const servers = new Servers(records, new ConductorApi(transport));
+      const servers = new Servers({
+        records,
+        conductor: new ConductorApi(transport),
+        liveness: new Liveness(),
+      });
       const daemons: DaemonProcess[] = [];
       const start = async (...argv: string[]): Promise<DaemonProcess> => {
         const daemon = new DaemonProcess(url, argv);

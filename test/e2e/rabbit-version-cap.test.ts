@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTransport } from '@ebbgate/core';
 import { rabbitDriver } from '@ebbgate/driver-amqp';
-import { ConductorApi, RemoteRecords, Servers } from '@ebbgate/compute';
+import { ConductorApi, Liveness, RemoteRecords, Servers } from '@ebbgate/compute';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { DaemonEvent } from '#compute/main-job/daemon-events.js';
@@ -33,7 +33,7 @@ async function withSite(work: (site: Site) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'ebbgate-test-'));
   const transport = createTransport(url, { drivers: [rabbitDriver], controlExchange: 'nova' });
   const records = new RemoteRecords(transport, { timeoutMs: 10_000 });
-  const servers = new Servers(records, new ConductorApi(transport));
+  const servers = new Servers({ records, conductor: new ConductorApi(transport), liveness: new Liveness() });
   const daemons: DaemonProcess[] = [];
   let number = 0;
   const active = async (uuid: string, host: string): Promise<void> => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTransport, type Transport } from '@ebbgate/core';
 import { rabbitDriver } from '@ebbgate/driver-amqp';
-import { ConductorApi, HypervisorDirectory, RemoteRecords, Servers } from '@ebbgate/compute';
+import { ConductorApi, HypervisorDirectory, Liveness, RemoteRecords, Servers } from '@ebbgate/compute';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { RecordedJob } from '#compute/main-job/recorded-job.js';
@@ -35,7 +35,11 @@ class Site {
     this.records = new RemoteRecords(this.transport, { timeoutMs: 10_000 });
     this.guests = join(folder, 'guests');
     this.machines = new HypervisorDirectory(this.guests);
-    this.#servers = new Servers(this.records, new ConductorApi(this.transport));
+    this.#servers = new Servers({
+      records: this.records,
+      conductor: new ConductorApi(this.transport),
+      liveness: new Liveness(),
+    });
   }
 
   /** Resolves when all of it serves. */

@@ -4,7 +4,7 @@ export { Rebuilds } from './api/rebuilds.js';
 export { ExternalEvents } from './api/external-events.js';
 export { Moves } from './api/moves.js';
 export { CellRouter } from './api/cell-router.js';
-export { type BootRequest, Servers } from './api/servers.js';
+export { type BootRequest, Servers, type ServersParts } from './api/servers.js';
 export {
   type CellAccess,
   CellRegistry,

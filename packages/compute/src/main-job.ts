@@ -142,6 +142,7 @@ function cloudWishes(options: JobOptions, { source, dest }: RecordedJob, leastTi
     migrationMs,
     opsServer,
     transport: options.transport,
+    exchange: options.exchange,
     hosts: hostNames(options.hosts, source, dest),
     // With ops servers never used up: a drain ends with its last task.
     tasksMs: opsServer ? workMs * 2 + 30_000 : workMs + shortMs * 2,

@@ -31,11 +31,11 @@ function makeView(json: boolean, now: () => number): View {
 
 /** With a broker that other processes can reach each host is one. */
 async function processesFor(
-  { transport, logs }: JobOptions,
+  { transport, exchange, logs }: JobOptions,
   logger: Logger,
 ): Promise<Pick<JobParts, 'processes'>> {
   if (isInProcess(transport)) return {};
-  const open = await brokerAt(transport);
+  const open = await brokerAt(transport, exchange);
   const processes = {
     program: import.meta.filename,
     env: process.env,
@@ -102,6 +102,7 @@ function program(): Command {
       '--transport <url>',
       'the broker; with rabbit://… each host is a process of its own (default: memory:)',
     )
+    .option('--exchange <name>', 'the naming scope of all topics (default: nova)')
     .option('--database <url>', 'has the records (default: a new SQLite file, removed at the end)')
     .action(mainJob);
   for (const command of operatorCommands(endWithReader)) root.addCommand(command);

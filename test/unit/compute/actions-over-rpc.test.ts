@@ -58,7 +58,7 @@ describe('actions on hosts that have their records over RPC, and their guests in
       const recorded = await RecordedJob.read();
       const { context } = recorded;
       const request = recorded.bootRequest(1, SOURCE);
-      const uuid = (await new Servers(records, conductor).boot(context, request)).get('uuid');
+      const uuid = (await new Servers(parts).boot(context, request)).get('uuid');
       const becomes = (state: string) => watch.instance(uuid, (one) => stateOf(one) === state, LIMIT);
       await becomes('active/-');
       await actions.stop(context, uuid);

@@ -74,6 +74,45 @@ describe('operations held open for another host', () => {
     expect(tasks.size).to.equal(1);
   });
 
+  it('are looked at once at a time, however long the records are away (GS-100)', async () => {
+    const answers: ((over: boolean) => void)[] = [];
+    held.open('k', { name: 'op' }, () => new Promise((resolve) => answers.push(resolve)));
+    await clock.tickAsync(10_000);
+    expect(answers).to.have.length(1);
+    answers[0]?.(false);
+    await clock.tickAsync(1000);
+    expect(answers).to.have.length(2);
+    answers[1]?.(true);
+    await clock.tickAsync(0);
+    expect(tasks.size).to.equal(0);
+  });
+
+  it('are looked at again after a look that failed late', async () => {
+    const failures: ((error: Error) => void)[] = [];
+    held.open('k', { name: 'op' }, () => new Promise((_resolve, reject) => failures.push(reject)));
+    await clock.tickAsync(5000);
+    failures[0]?.(new Error('no database'));
+    await clock.tickAsync(1000);
+    expect(failures).to.have.length(2);
+    expect(tasks.size).to.equal(1);
+    held.close('k');
+  });
+
+  it('are not ended by a look at an earlier one of the same name', async () => {
+    let answer: (over: boolean) => void = () => undefined;
+    const late = new Promise<boolean>((resolve) => {
+      answer = resolve;
+    });
+    held.open('k', { name: 'op' }, () => late);
+    await clock.tickAsync(1000);
+    held.close('k');
+    held.open('k', { name: 'op' }, goesOn);
+    answer(true);
+    await clock.tickAsync(0);
+    expect(held.isOpen('k')).to.equal(true);
+    held.close('k');
+  });
+
   it('leave no timer behind when the run ends', () => {
     held.open('k', { name: 'op' }, goesOn);
     end.abort();

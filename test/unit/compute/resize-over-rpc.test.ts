@@ -65,9 +65,10 @@ describe('a resize between hosts that have their records over RPC, and their gue
         for (const one of hosts) await one.start();
         const conductor = new ConductorApi(transport);
         const computeApi = new ComputeApi(transport);
-        const moves = new Moves({ records, computeApi, conductor, networking, liveness: new Liveness() });
+        const parts = { records, computeApi, conductor, networking, liveness: new Liveness() };
+        const moves = new Moves(parts);
         const { context, ...job } = await bootRequest();
-        const uuid = (await new Servers(records, conductor).boot(context, job.request)).get('uuid');
+        const uuid = (await new Servers(parts).boot(context, job.request)).get('uuid');
         await becomes(uuid, 'active/-');
         await moves.resize(context, uuid, BIGGER);
         await becomes(uuid, 'resized/-');

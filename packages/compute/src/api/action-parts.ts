@@ -40,7 +40,10 @@ export async function isHostUp(
  * The host of an instance, when that is up: what needs a dead one is refused at once (COMP-16).
  * @throws HostDownError (`ERR_HOST_DOWN`); UnexpectedStateError (`ERR_UNEXPECTED_STATE`) when it is on no host
  */
-export async function liveHostOf(parts: ActionParts, instance: Instance): Promise<string> {
+export async function liveHostOf(
+  parts: Pick<ActionParts, 'records' | 'liveness'>,
+  instance: Instance,
+): Promise<string> {
   const host = instance.find('host') ?? null;
   if (host === null) throw new UnexpectedStateError(`Instance ${instance.get('uuid')} is on no host`);
   if (!(await isHostUp(parts, host))) throw new HostDownError(`Compute service of ${host} is down`);

@@ -17,7 +17,11 @@ export class ExternalEvents {
     this.#computeApi = computeApi;
   }
 
-  /** Resolves when the broker has the event for each host. @throws RecordNotFoundError (`ERR_NOT_FOUND`) */
+  /**
+   * Resolves when the broker has the event for each host. A host that cannot be told does not keep the event from the
+   * others: all are tried, and then it rejects with what went wrong, an AggregateError when that is more than one thing.
+   * @throws RecordNotFoundError (`ERR_NOT_FOUND`)
+   */
   async send(context: CallerContext, event: InstanceExternalEvent): Promise<void> {
     const instance = await this.#records.instances.get(event.get('instance_uuid'));
     const hosts = new Set<string>();
@@ -30,11 +34,12 @@ export class ExternalEvents {
       const dest = migration.find('dest_compute');
       if (dest) hosts.add(dest);
     }
-    for (const each of hosts) {
-      await this.#computeApi.cast(context, 'external_instance_event', each, {
-        instances: [instance],
-        events: [event],
-      });
-    }
+    const args = { instances: [instance], events: [event] };
+    const sent = await Promise.allSettled(
+      [...hosts].map(async (each) => this.#computeApi.cast(context, 'external_instance_event', each, args)),
+    );
+    const failures = sent.filter((one) => one.status === 'rejected').map(({ reason }): unknown => reason);
+    if (failures.length > 1) throw new AggregateError(failures, 'Some hosts could not be sent an event');
+    if (failures.length === 1) throw failures[0];
   }
 }

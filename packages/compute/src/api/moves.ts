@@ -5,6 +5,7 @@ import type { Instance } from '../objects/instance.js';
 import type { Migration } from '../objects/migration.js';
 import type { MigrationStatus } from '../objects/states.js';
 import { type ActionParts, isHostUp, liveHostOf } from './action-parts.js';
+import { sendOrTakeBack } from './take-back.js';
 
 /**
  * What users ask for to move their instances while they are shut down, or to give them another size, and how they end it:
@@ -156,7 +157,11 @@ export async function confirmOnDelete(
       const expected = { status: [status] };
       const confirming = { status: 'confirming' } as const;
       const migration = await parts.records.migrations.update(move.get('uuid'), confirming, expected);
-      await castConfirm(parts, context, instance, migration);
+      // Taken back, the next delete sends it again.
+      await sendOrTakeBack(
+        () => castConfirm(parts, context, instance, migration),
+        () => parts.records.migrations.update(move.get('uuid'), { status }, { status: ['confirming'] }),
+      );
     }
   }
 }

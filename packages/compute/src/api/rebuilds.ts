@@ -6,6 +6,7 @@ import { Migration } from '../objects/migration.js';
 import { RequestSpec } from '../objects/request-spec.js';
 import { isFinal } from '../objects/states.js';
 import { type ActionParts, isHostUp, liveHostOf } from './action-parts.js';
+import { sendOrTakeBack } from './take-back.js';
 
 /** States from which an instance can be made anew. */
 const REBUILDABLE = ['active', 'stopped', 'error'] as const;
@@ -47,7 +48,8 @@ export class Rebuilds {
   }
 
   /**
-   * Has an instance made anew on another host, since its own is down; whatever was done to it there is over (COMP-17).
+   * Has an instance made anew on another host, since its own is down; whatever was done to it there is over (COMP-17). When
+   * the request could not be sent, the instance has the task that it had, and the evacuation ends in `error`.
    * @param host - where; null lets the scheduler choose
    * @throws UnexpectedStateError (`ERR_UNEXPECTED_STATE`) when its host is up, is the one asked for, or the instance is on
    * its way already; RecordNotFoundError (`ERR_NOT_FOUND`) when there is no such instance or host
@@ -68,8 +70,18 @@ export class Rebuilds {
     const instance = await records.instances.update(uuid, { task_state: 'rebuilding' }, expected);
     const migration = await records.migrations.create(evacuationOf(instance, source));
     const image = instance.find('image_ref') ?? null;
-    await this.#send(context, instance, { recreate: true, host, image, origImageRef: image });
+    await sendOrTakeBack(
+      () => this.#send(context, instance, { recreate: true, host, image, origImageRef: image }),
+      () => this.#takeBack(before, migration),
+    );
     return migration;
+  }
+
+  async #takeBack(before: Instance, migration: Migration): Promise<void> {
+    const { instances, migrations } = this.#parts.records;
+    await migrations.update(migration.get('uuid'), { status: 'error' }, { status: ['accepted'] });
+    const task = { task_state: before.get('task_state') };
+    await instances.update(before.get('uuid'), task, { task_state: ['rebuilding'] });
   }
 
   /** What was under way when the host failed is over. An evacuation to a host that is up is not. */

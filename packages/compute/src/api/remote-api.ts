@@ -42,7 +42,7 @@ export class RemoteApi {
     const { records, networking } = this;
     const computeApi = new ComputeApi(transport, { services: records.services, ...api });
     const parts = { records, computeApi, conductor, networking, liveness };
-    this.servers = new Servers(records, conductor);
+    this.servers = new Servers(parts);
     this.actions = new InstanceActions(parts);
     this.moves = new Moves(parts);
     this.rebuilds = new Rebuilds(parts);

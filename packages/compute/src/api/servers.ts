@@ -1,11 +1,14 @@
 import type { CallerContext } from '@ebbgate/rpc';
-import type { Records } from '../db/repositories.js';
 import type { BlockDeviceMappingList } from '../objects/block-device.js';
 import type { Instance } from '../objects/instance.js';
 import type { NetworkRequestList } from '../objects/network-request.js';
 import type { RequestSpec } from '../objects/request-spec.js';
-import type { ConductorApi } from '../rpc/conductor-api.js';
 import type { Dictionary } from '../rpc/kinds.js';
+import { type ActionParts, liveHostOf } from './action-parts.js';
+import { sendOrTakeBack } from './take-back.js';
+
+/** What {@link Servers} works with: where instances and hosts are recorded, who does the work, which hosts are dead. */
+export type ServersParts = Pick<ActionParts, 'records' | 'conductor' | 'liveness'>;
 
 /** What is needed to boot an instance. */
 export interface BootRequest {
@@ -25,15 +28,16 @@ export interface BootRequest {
 
 /** What users ask of their instances: checks the states and hands the work to a conductor. */
 export class Servers {
-  readonly #records: Records;
-  readonly #conductor: ConductorApi;
+  readonly #parts: ServersParts;
 
-  constructor(records: Records, conductor: ConductorApi) {
-    this.#records = records;
-    this.#conductor = conductor;
+  constructor(parts: ServersParts) {
+    this.#parts = parts;
   }
 
-  /** Writes the record of a new instance and has it built somewhere. Resolves with the record when the request is out. */
+  /**
+   * Writes the record of a new instance and has it built somewhere. Resolves with the record when the request is out. When
+   * it could not be sent, the record stays, in ERROR, and the promise rejects with what the sending failed with.
+   */
   async boot(context: CallerContext, request: BootRequest): Promise<Instance> {
     const wanted = request.instance.pristine();
     wanted.update({
@@ -43,10 +47,47 @@ export class Servers {
       node: null,
       launched_on: null,
     });
-    const instance = await this.#records.instances.create(
-      wanted.update({ power_state: 0, launched_at: null }),
+    const { instances } = this.#parts.records;
+    const instance = await instances.create(wanted.update({ power_state: 0, launched_at: null }));
+    await sendOrTakeBack(
+      () => this.#castBuild(context, instance, request),
+      () =>
+        instances.update(
+          instance.get('uuid'),
+          { vm_state: 'error', task_state: null },
+          { vm_state: ['building'], task_state: ['scheduling'] },
+        ),
     );
-    await this.#conductor.cast(context, 'schedule_and_build_instances', {
+    return instance;
+  }
+
+  /**
+   * Has an instance moved while it runs. Resolves when the request is out; one that could not be sent leaves nothing behind.
+   * @param host - where to; null lets the conductor choose
+   * @throws UnexpectedStateError (`ERR_UNEXPECTED_STATE`) when it neither runs nor is paused, or something else is being
+   * done to it; HostDownError (`ERR_HOST_DOWN`) when its host is down (COMP-16); RecordNotFoundError (`ERR_NOT_FOUND`)
+   */
+  async liveMigrate(context: CallerContext, uuid: string, host: string | null): Promise<Instance> {
+    const { records, conductor } = this.#parts;
+    const source = await liveHostOf(this.#parts, await records.instances.get(uuid));
+    const expected = { vm_state: ['active', 'paused'], task_state: [null], host: [source] } as const;
+    const instance = await records.instances.update(uuid, { task_state: 'migrating' }, expected);
+    await sendOrTakeBack(
+      () =>
+        conductor.cast(context, 'live_migrate_instance', {
+          instance,
+          scheduler_hint: host === null ? {} : { host },
+          block_migration: null,
+          disk_over_commit: null,
+          request_spec: null,
+        }),
+      () => records.instances.update(uuid, { task_state: null }, { task_state: ['migrating'] }),
+    );
+    return instance;
+  }
+
+  async #castBuild(context: CallerContext, instance: Instance, request: BootRequest): Promise<void> {
+    await this.#parts.conductor.cast(context, 'schedule_and_build_instances', {
       build_requests: [instance],
       request_specs: [request.requestSpec],
       image: request.image,
@@ -56,25 +97,5 @@ export class Servers {
       block_device_mapping: [request.blockDeviceMapping],
       tags: null,
     });
-    return instance;
-  }
-
-  /**
-   * Has an instance moved while it runs. Resolves when the request is out.
-   * @param host - where to; null lets the conductor choose
-   * @throws UnexpectedStateError (`ERR_UNEXPECTED_STATE`) when it neither runs nor is paused, or something else is being
-   * done to it; RecordNotFoundError (`ERR_NOT_FOUND`)
-   */
-  async liveMigrate(context: CallerContext, uuid: string, host: string | null): Promise<Instance> {
-    const expected = { vm_state: ['active', 'paused'], task_state: [null] } as const;
-    const instance = await this.#records.instances.update(uuid, { task_state: 'migrating' }, expected);
-    await this.#conductor.cast(context, 'live_migrate_instance', {
-      instance,
-      scheduler_hint: host === null ? {} : { host },
-      block_migration: null,
-      disk_over_commit: null,
-      request_spec: null,
-    });
-    return instance;
   }
 }

@@ -4,6 +4,8 @@ import { RecordNotFoundError } from '../errors.js';
 
 interface Held {
   readonly timer: NodeJS.Timeout;
+  /** A check is under way: the next one waits for the next turn after it. */
+  looking: boolean;
 }
 
 /** How held operations are kept. */
@@ -41,10 +43,11 @@ export class HeldOperations {
     if (this.#held.has(key)) return;
     this.#options.tasks.openOperation(key, record);
     const timer = setInterval(() => {
-      void this.#recheck(key, isOver);
+      void this.#look(key, held, isOver);
     }, this.#options.recheckMs);
+    const held: Held = { timer, looking: false };
     timer.unref(); // the process lives as long as its servers, not as long as this
-    this.#held.set(key, { timer });
+    this.#held.set(key, held);
   }
 
   /** The operation is over; nothing happens when it is not open. */
@@ -56,7 +59,18 @@ export class HeldOperations {
     this.#options.tasks.closeOperation(key, error);
   }
 
-  async #recheck(key: string, isOver: () => Promise<boolean>): Promise<void> {
+  /** One look at a time: those that pile up while the records are away would all be answered in the same moment. */
+  async #look(key: string, held: Held, isOver: () => Promise<boolean>): Promise<void> {
+    if (held.looking) return;
+    held.looking = true;
+    try {
+      await this.#recheck(key, held, isOver);
+    } finally {
+      held.looking = false;
+    }
+  }
+
+  async #recheck(key: string, held: Held, isOver: () => Promise<boolean>): Promise<void> {
     try {
       if (!(await isOver().catch(overWhenGone))) return;
     } catch (error) {
@@ -66,7 +80,7 @@ export class HeldOperations {
       );
       return;
     }
-    if (!this.#held.has(key)) return;
+    if (this.#held.get(key) !== held) return; // closed meanwhile, and perhaps opened again
     this.#options.logger.warn(
       { operation: key },
       'Nobody closed this operation, and the records say that it is over',

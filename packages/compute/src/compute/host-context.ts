@@ -4,6 +4,7 @@ import type { Records } from '../db/repositories.js';
 import type { Networking } from '../network/networking.js';
 import type { ComputeApi } from '../rpc/compute-api.js';
 import type { ConductorApi } from '../rpc/conductor-api.js';
+import type { Liveness } from '../servicegroup/liveness.js';
 import type { VirtDriver } from '../virt/driver.js';
 import type { EventWaiters } from './event-waiters.js';
 import type { InstanceLocks } from './instance-locks.js';
@@ -15,6 +16,8 @@ export interface HostContext {
   readonly records: Records;
   readonly virt: VirtDriver;
   readonly networking: Networking;
+  /** Which other hosts are up. */
+  readonly liveness: Liveness;
   readonly computeApi: ComputeApi;
   readonly conductorApi: ConductorApi;
   /** Everything that runs here, for the drain to wait for. */
@@ -27,4 +30,6 @@ export interface HostContext {
   readonly lifetime: AbortSignal;
   /** How long `network-vif-plugged` is waited for. */
   readonly vifPluggingTimeoutMs: number;
+  /** How long a record is written, or read, again while no answer comes. */
+  readonly recordsPatienceMs: number;
 }

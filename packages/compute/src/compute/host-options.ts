@@ -36,6 +36,10 @@ export interface ComputeHostOptions {
   readonly allocationRatios?: Partial<AllocationRatios>;
   /** Default 300000. */
   readonly vifPluggingTimeoutMs?: number;
+  /** How long an operation waits for records that do not answer, before it fails; default 300000. */
+  readonly recordsPatienceMs?: number;
+  /** Another host that has not reported for longer is down: nothing is awaited from it; default 60000. */
+  readonly serviceDownTimeMs?: number;
   /** Default 10000. */
   readonly reportIntervalMs?: number;
   /** Opens the health endpoints. */
@@ -62,6 +66,8 @@ export function completeHostOptions(options: ComputeHostOptions): CompleteHostOp
     api: {},
     budgets: {},
     vifPluggingTimeoutMs: 300_000,
+    recordsPatienceMs: 300_000,
+    serviceDownTimeMs: 60_000,
     reportIntervalMs: 10_000,
     ownsProcess: false,
     availabilityZone: null,

@@ -11,6 +11,7 @@ import { objectSerializer } from '../rpc/object-serializer.js';
 import { remoteErrors } from '../rpc/remote-errors.js';
 import { RPC_TOPIC } from '../rpc/topics.js';
 import { COMPUTE_SERVICE_VERSION, SERVICE_VERSION_WITHOUT_OPS } from '../rpc/version-levels.js';
+import { Liveness } from '../servicegroup/liveness.js';
 import { CapacityReport } from './capacity-report.js';
 import { EventWaiters } from './event-waiters.js';
 import type { CompleteHostOptions } from './host-options.js';
@@ -113,7 +114,8 @@ export class HostProcess {
   }
 
   #makeManager(records: Records, tasks: TaskRegistry): ComputeManager {
-    const { name, virt, networking, logger, limits, vifPluggingTimeoutMs } = this.#options;
+    const { name, virt, networking, logger, limits, serviceDownTimeMs } = this.#options;
+    const { vifPluggingTimeoutMs, recordsPatienceMs } = this.#options;
     const computeApi = this.#computeApi;
     const lifetime = this.#lifetime.signal;
     const events = new EventWaiters();
@@ -123,6 +125,7 @@ export class HostProcess {
       records,
       virt,
       networking,
+      liveness: new Liveness({ serviceDownTimeMs }),
       computeApi,
       conductorApi: new ConductorApi(this.#transport),
       tasks,
@@ -131,6 +134,7 @@ export class HostProcess {
       logger,
       lifetime,
       vifPluggingTimeoutMs,
+      recordsPatienceMs,
     };
     return new ComputeManager(host, limits);
   }

@@ -3,6 +3,7 @@ import type { ConductorCells } from '../cells/cell-access.js';
 import type { Records } from '../db/repositories.js';
 import type { ComputeApi } from '../rpc/compute-api.js';
 import type { Scheduler } from '../scheduler/scheduler.js';
+import type { HostChoice } from './host-choice.js';
 
 /** What the tasks of a conductor work with. */
 export interface ConductorContext {
@@ -10,6 +11,8 @@ export interface ConductorContext {
   readonly computeApi: ComputeApi;
   /** Chooses hosts and claims them. */
   readonly scheduler: Scheduler;
+  /** Which hosts take new requests. */
+  readonly hosts: HostChoice;
   readonly logger: Logger;
   /** Undefined: this one is the only cell. */
   readonly cells?: ConductorCells | undefined;

@@ -23,6 +23,7 @@ import { CONDUCTOR_TOPIC, RECORDS_TOPIC } from '../rpc/topics.js';
 import { LocalScheduler } from '../scheduler/local-scheduler.js';
 import { RemoteScheduler } from '../scheduler/remote-scheduler.js';
 import type { Scheduler } from '../scheduler/scheduler.js';
+import { HostChoice } from './host-choice.js';
 import { conductorEndpoint } from './manager.js';
 import { recordsEndpoint } from './records-endpoint.js';
 
@@ -51,6 +52,8 @@ export interface ConductorServiceOptions {
   readonly cells?: ConductorCells;
   /** Where it logs. */
   readonly logger: Logger;
+  /** A host that has not reported for longer is down; default 60000. */
+  readonly serviceDownTimeMs?: number;
   /** How hosts are called. */
   readonly api?: ComputeApiOptions;
   /** What each part of a drain may take; what is left out has its default. */
@@ -74,12 +77,14 @@ export interface ConductorService {
  * records is its ops server, and so stays up while anything is under way that needs them.
  */
 export function conductorService(options: ConductorServiceOptions): ConductorService {
-  const { name, transport, logger, api, budgets, health } = options;
+  const { name, transport, logger, api, budgets, health, serviceDownTimeMs } = options;
   const { records, own } = recordsOf(options);
   const computeApi = new ComputeApi(transport, { services: records.services, ...api });
   const registry = new TaskRegistry({ logger });
-  const scheduler = schedulerOf(options, records);
-  const endpoint = conductorEndpoint({ records, computeApi, scheduler, logger, cells: options.cells });
+  const hosts = new HostChoice({ ...(serviceDownTimeMs !== undefined && { serviceDownTimeMs }) });
+  const scheduler = schedulerOf(options, records, hosts);
+  const parts = { records, computeApi, scheduler, hosts, logger };
+  const endpoint = conductorEndpoint({ ...parts, cells: options.cells });
   const newRequestServer = new RpcServer(transport, { topic: CONDUCTOR_TOPIC, server: name }, [endpoint], {
     serializer: objectSerializer,
     remoteErrors,
@@ -110,8 +115,10 @@ export function conductorService(options: ConductorServiceOptions): ConductorSer
 function schedulerOf(
   { scheduler, transport, logger, api }: ConductorServiceOptions,
   records: Records,
+  hosts: HostChoice,
 ): Scheduler {
-  if (scheduler !== 'rpc') return new LocalScheduler({ records, logger });
+  const liveness = hosts.livenessOf(records);
+  if (scheduler !== 'rpc') return new LocalScheduler({ records, logger, liveness });
   const rpcTimeoutMs = api?.rpcTimeoutMs;
   return new RemoteScheduler(transport, { ...(rpcTimeoutMs !== undefined && { rpcTimeoutMs }) });
 }

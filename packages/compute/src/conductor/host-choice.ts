@@ -1,9 +1,29 @@
 import type { Records } from '../db/repositories.js';
-import { Liveness } from '../servicegroup/liveness.js';
+import { Liveness, type LivenessOptions } from '../servicegroup/liveness.js';
 
-/** Does the host take new requests, as its last report says: is it up, and does it not drain? */
-export async function takesRequests(records: Records, host: string): Promise<boolean> {
-  const services = await records.services.list('compute');
-  const service = services.find((one) => one.host === host);
-  return service?.state === 'running' && new Liveness().isUp(service);
+/**
+ * What a conductor knows of the hosts, as their reports tell. It remembers when it saw them come: of each cell for itself,
+ * since hosts of two cells may have the same name.
+ */
+export class HostChoice {
+  readonly #options: LivenessOptions;
+  readonly #liveness = new WeakMap<Records, Liveness>();
+
+  constructor(options: LivenessOptions = {}) {
+    this.#options = options;
+  }
+
+  /** Which services of these records are up. */
+  livenessOf(records: Records): Liveness {
+    const known = this.#liveness.get(records) ?? new Liveness(this.#options);
+    this.#liveness.set(records, known);
+    return known;
+  }
+
+  /** Does the host take new requests, as its last report says: is it up, and does it not drain? */
+  async takesRequests(records: Records, host: string): Promise<boolean> {
+    const services = await records.services.list('compute');
+    const service = services.find((one) => one.host === host);
+    return service?.state === 'running' && this.livenessOf(records).isUp(service);
+  }
 }

@@ -27,6 +27,8 @@ import type { JobCloud, Remains, SentMessage } from './job-cloud.js';
 /** What a cloud in one process is made of. */
 export interface CloudOptions {
   readonly transport: string;
+  /** Default: Nova's. */
+  readonly exchange?: string;
   /** For transports other than the one in memory. */
   readonly drivers?: readonly DriverFactory[];
   readonly hosts: readonly string[];
@@ -39,6 +41,8 @@ export interface CloudOptions {
   readonly rpcTimeoutMs?: number;
   /** Default 1000. */
   readonly recheckMs?: number;
+  /** How long hosts wait for records that do not answer; default 300000. */
+  readonly recordsPatienceMs?: number;
   readonly maxConcurrentLiveMigrations?: number;
   /** How many conductors share their topic; default 1. */
   readonly conductors?: number;
@@ -50,6 +54,8 @@ export interface CloudOptions {
   readonly zoneOf?: (host: string) => string | undefined;
   /** All hosts have the same storage; default: each has its own. */
   readonly sharedStorage?: boolean;
+  /** After how long without a report a host counts as down, for conductors and hosts; default 60000. */
+  readonly serviceDownTimeMs?: number;
   readonly logger: Logger;
   /** Id of an instance's first port, where it shall not be random. */
   readonly portId?: (instanceUuid: string) => string | undefined;
@@ -108,7 +114,7 @@ export class Cloud implements JobCloud {
     this.actions = new InstanceActions(actionParts);
     this.rebuilds = new Rebuilds(actionParts);
     this.moves = new Moves(actionParts);
-    this.servers = new Servers(this.records, new ConductorApi(this.#transport));
+    this.servers = new Servers(actionParts);
     this.conductors = numbered('conductor', options.conductors ?? 1).map((name) =>
       this.#makeConductor(name, options),
     );
@@ -192,6 +198,7 @@ export class Cloud implements JobCloud {
       scheduler: (options.schedulers ?? 0) > 0 ? 'rpc' : 'local',
       siblings: (options.conductors ?? 1) > 1,
       ...(options.cells && { cells: options.cells }),
+      ...downTime(options),
       logger: options.logger,
       api: apiOptions(options),
     });
@@ -211,6 +218,7 @@ export class Cloud implements JobCloud {
 
   #makeHost(name: string, virt: FakeVirtDriver, options: CloudOptions): ComputeHost {
     const { logger, opsServer, tasksMs, recheckMs = 1000, maxConcurrentLiveMigrations = 1 } = options;
+    const { recordsPatienceMs } = options;
     const zone = options.zoneOf?.(name);
     return new ComputeHost({
       name,
@@ -219,8 +227,10 @@ export class Cloud implements JobCloud {
       records: this.records,
       virt,
       networking: this.networking,
+      ...downTime(options),
       logger,
       api: apiOptions(options),
+      ...(recordsPatienceMs !== undefined && { recordsPatienceMs }),
       ...(!opsServer && { opsTopic: null }),
       budgets: {
         managerShutdownTimeoutMs: tasksMs,
@@ -237,8 +247,13 @@ function numbered(what: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => `${what}-${String(index + 1)}`);
 }
 
-function openTransport({ transport, drivers = [], logger }: CloudOptions): Transport {
-  return createTransport(transport, { drivers, logger, controlExchange: CONTROL_EXCHANGE });
+function downTime({ serviceDownTimeMs }: CloudOptions): { readonly serviceDownTimeMs?: number } {
+  return { ...(serviceDownTimeMs !== undefined && { serviceDownTimeMs }) };
+}
+
+function openTransport(options: CloudOptions): Transport {
+  const { transport, exchange: controlExchange = CONTROL_EXCHANGE, drivers = [], logger } = options;
+  return createTransport(transport, { drivers, logger, controlExchange });
 }
 
 /** Without ops servers everybody is told by the version cap that the receivers are too old for them. */

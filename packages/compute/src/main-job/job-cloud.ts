@@ -11,6 +11,8 @@ import type { Migration } from '../objects/migration.js';
 /** How the cloud of the main job is to be. */
 export interface CloudWishes {
   readonly transport: string;
+  /** Where all topics are; default: Nova's. */
+  readonly exchange?: string;
   /** URL of the database. */
   readonly database: string;
   readonly hosts: readonly string[];

@@ -1,5 +1,6 @@
 import { ConfigurationError } from '@ebbgate/core';
 import { z } from 'zod';
+import { exchangeSchema } from '../main/rpc-options.js';
 
 const whole = (name: string, min: number, max: number, preset: number) =>
   z.coerce
@@ -21,6 +22,7 @@ const schema = z.strictObject({
   json: z.boolean().default(false),
   logs: z.boolean().default(false),
   transport: z.string().min(1, { error: '--transport must be a URL' }).default('memory:'),
+  exchange: exchangeSchema,
   database: z.string().min(1, { error: '--database must be a URL' }).optional(),
 });
 
@@ -42,6 +44,8 @@ export interface JobOptions {
   /** Prints what the services log, too. */
   readonly logs: boolean;
   readonly transport: string;
+  /** Where all topics are. */
+  readonly exchange: string;
   /** Absent: a new SQLite file, removed at the end. */
   readonly database?: string | undefined;
 }

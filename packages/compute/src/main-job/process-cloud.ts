@@ -51,7 +51,12 @@ export class ProcessCloud implements JobCloud {
     this.#wishes = wishes;
     this.#parts = {
       ...parts,
-      env: { ...parts.env, EBBGATE_URL: wishes.transport, EBBGATE_DATABASE: undefined },
+      env: {
+        ...parts.env,
+        EBBGATE_URL: wishes.transport,
+        EBBGATE_EXCHANGE: wishes.exchange,
+        EBBGATE_DATABASE: undefined,
+      },
     };
     this.#observer = observer;
     this.#transport = parts.openTransport();

@@ -29,7 +29,7 @@ const SIGNALS: readonly LaunchSignal[] = ['SIGTERM', 'SIGINT', 'SIGHUP'];
  * limit is for all of them.
  */
 export async function runAllInOne(options: AllInOneOptions): Promise<void> {
-  const open = await brokerAt(options.transport ?? 'memory:');
+  const open = await brokerAt(options.transport ?? 'memory:', options.exchange);
   const logger = stderrLog(options.logLevel);
   const records = await openRecords(options.database ?? 'memory:', { logger });
   const conductors = conductorParts(options, records, open, logger);
@@ -71,6 +71,7 @@ function conductorParts(
   });
   return numbered('conductor', workers).map((name, index) => {
     const { service, reload } = conductorService({
+      serviceDownTimeMs: options.serviceDownTime * 1000,
       name,
       transport: open(logger),
       records: index === 0 ? { served } : records,
@@ -117,6 +118,7 @@ function hostsOf(options: AllInOneOptions, open: OpenTransport, logger: Logger):
       virt: new FakeVirtDriver(name, { network, networking, ...virtParts(options) }),
       logger,
       api: apiOptions(options, print),
+      serviceDownTimeMs: options.serviceDownTime * 1000,
       ...hostParts(options),
     });
     reportHost(host, print);

@@ -6,7 +6,6 @@ import {
   type Transport,
   TransportUrl,
 } from '@ebbgate/core';
-import { CONTROL_EXCHANGE } from '../rpc/topics.js';
 
 /** Opens a way to the broker; each call another one. */
 export type OpenTransport = (logger: Logger) => Transport;
@@ -18,12 +17,13 @@ export function isInProcess(url: string): boolean {
 
 /**
  * How the broker of this URL is reached; its driver is loaded now.
+ * @param controlExchange - the exchange of all topics: of every part of a cloud the same
  * @throws InvalidTransportUrlError (`ERR_INVALID_TRANSPORT_URL`); `DriverLoadError` comes with the first transport
  */
-export async function brokerAt(url: string): Promise<OpenTransport> {
+export async function brokerAt(url: string, controlExchange: string): Promise<OpenTransport> {
   const parsed = TransportUrl.parse(url);
   const drivers = await driversFor(parsed.scheme);
-  return (logger) => createTransport(parsed, { drivers, logger, controlExchange: CONTROL_EXCHANGE });
+  return (logger) => createTransport(parsed, { drivers, logger, controlExchange });
 }
 
 /**

@@ -14,7 +14,7 @@ import { hostParts, virtParts } from './host-parts.js';
  * over RPC. It ends by itself, with the exit code of its drain.
  */
 export async function runCompute(options: ComputeDaemonOptions): Promise<void> {
-  const open = await brokerAt(daemonUrl(options.transport));
+  const open = await brokerAt(daemonUrl(options.transport), options.exchange);
   const logger = stderrLog(options.logLevel);
   const print = eventPrinter(options);
   const transport = open(logger);

@@ -15,7 +15,7 @@ import { runWorkers, serveForPool } from './worker-pool.js';
  * have one database: none keeps anything that another would need.
  */
 export async function runConductor(options: ConductorDaemonOptions): Promise<void> {
-  const open = await brokerAt(daemonUrl(options.transport));
+  const open = await brokerAt(daemonUrl(options.transport), options.exchange);
   const logger = stderrLog(options.logLevel);
   const print = eventPrinter(options);
   if (options.workers > 1) {

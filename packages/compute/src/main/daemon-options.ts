@@ -3,11 +3,13 @@ import { ConfigurationError } from '@ebbgate/core';
 import { budgetsFromConfig, type DrainBudgets } from '@ebbgate/service';
 import { z } from 'zod';
 import type { GivenFlags } from './daemon-flags.js';
-import { type RpcFlags, type RpcOptions, rpcOptions, withConfigFile } from './rpc-options.js';
+import { exchangeSchema, type RpcFlags, type RpcOptions, rpcOptions, withConfigFile } from './rpc-options.js';
 
 /** What all daemons can be told. */
 export interface DaemonOptions extends RpcOptions {
   readonly transport?: string | undefined;
+  /** Where all topics are. */
+  readonly exchange: string;
   /** Seconds. */
   readonly rpcResponseTimeout: number;
   /** Port of the health endpoints. */
@@ -99,6 +101,7 @@ const name = (flag: string) =>
 
 const common = {
   transport: z.string().optional(),
+  exchange: exchangeSchema,
   config: z.string().optional(),
   computeVersionCap: z.string().optional(),
   opsTopic: z.string().optional(),

@@ -61,11 +61,11 @@ function commandsFor(perform: Perform): readonly Command[] {
 }
 
 async function overBroker(
-  { transport: url, rpc, timeoutMs, serviceDownTimeMs }: Reach & { readonly transport: string },
+  { transport: url, exchange, rpc, timeoutMs, serviceDownTimeMs }: Reach & { readonly transport: string },
   work: Work,
   terminal: Terminal,
 ): Promise<number> {
-  const open = await brokerAt(url);
+  const open = await brokerAt(url, exchange);
   const transport = open(silentLogger);
   const { computeVersionCap: versionCap, opsTopic, topics } = rpc;
   const api = new RemoteApi(transport, {

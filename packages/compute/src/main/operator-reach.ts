@@ -4,12 +4,14 @@ import { z } from 'zod';
 import { isInProcess } from './broker.js';
 import { defaultControlPath } from './control-path.js';
 import { givenFlags } from './daemon-flags.js';
-import { type RpcOptions, rpcOptions, withConfigFile } from './rpc-options.js';
+import { exchangeSchema, type RpcOptions, rpcOptions, withConfigFile } from './rpc-options.js';
 
 /** How an operator reaches a cloud. */
 export interface Reach {
   /** URL of the broker that its daemons are on; undefined: it is an all-in-one in memory, at `control`. */
   readonly transport: string | undefined;
+  /** Where its topics are. */
+  readonly exchange: string;
   readonly control: string;
   readonly rpc: RpcOptions;
   readonly timeoutMs: number;
@@ -24,6 +26,7 @@ const seconds = (flag: string) =>
 /** What daemons are told besides is in the same file, and left to them. */
 const schema = z.object({
   transport: z.string().optional(),
+  exchange: exchangeSchema,
   control: z.string().min(1).optional(),
   config: z.string().optional(),
   computeVersionCap: z.string().optional(),
@@ -40,6 +43,7 @@ export function withReachFlags(command: Command): Command {
     .option('--control <path>', 'the socket of an all-in-one in memory (default: one for each user)')
     .option('--config <file>', 'the configuration file of the daemons');
   const rare = [
+    ['--exchange <name>', 'as for daemons'],
     ['--compute-version-cap <level>', 'as for daemons'],
     ['--ops-topic <name>', 'as for daemons'],
     ['--topic <method=main|ops>', 'as for daemons'],
@@ -57,10 +61,17 @@ export function readReach(command: Command, env: Readonly<Record<string, string 
   const result = schema.safeParse(withConfigFile(own));
   if (!result.success)
     throw new ConfigurationError(result.error.issues.map(({ message }) => message).join('; '));
-  const { transport, control = defaultControlPath(), rpcResponseTimeout, serviceDownTime } = result.data;
+  const {
+    transport,
+    exchange,
+    control = defaultControlPath(),
+    rpcResponseTimeout,
+    serviceDownTime,
+  } = result.data;
   const hasBroker = transport !== undefined && transport !== '' && !isInProcess(transport);
   return {
     transport: hasBroker ? transport : undefined,
+    exchange,
     control,
     rpc: rpcOptions(result.data, own),
     timeoutMs: rpcResponseTimeout * 1000,

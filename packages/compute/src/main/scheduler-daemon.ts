@@ -11,7 +11,7 @@ import { runWorkers, serveForPool } from './worker-pool.js';
 
 /** `ebbgate-compute scheduler`: a scheduler as a process, or as several. It ends with the exit code of its drain. */
 export async function runScheduler(options: SchedulerDaemonOptions): Promise<void> {
-  const open = await brokerAt(daemonUrl(options.transport));
+  const open = await brokerAt(daemonUrl(options.transport), options.exchange);
   const logger = stderrLog(options.logLevel);
   const print = eventPrinter(options);
   if (options.workers > 1) {

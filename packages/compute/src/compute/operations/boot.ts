@@ -6,6 +6,7 @@ import type { ArgsOf, ComputeMethods } from '../../rpc/methods.js';
 import { mayRetry } from '../../scheduler/build-attempts.js';
 import { beginInBackground } from '../background.js';
 import type { HostContext } from '../host-context.js';
+import { UnsettledWriteError, writeSurely } from '../sure-write.js';
 import type { WorkPool } from '../work-pool.js';
 
 /** What is being done to an instance while it is built here. */
@@ -39,20 +40,48 @@ export class Boot {
   }
 
   async #build(context: RequestContext, args: BuildArgs, signal: AbortSignal): Promise<void> {
-    const { host, records, lifetime } = this.#host;
     const uuid = args.instance.get('uuid');
-    // Fails when somebody else has begun with it, or it is not to be built any more: then it is not ours to touch.
-    await records.instances.update(
-      uuid,
-      { host, node: host, launched_on: host, task_state: null },
-      { vm_state: ['building'], task_state: ['scheduling'] },
-    );
+    await this.#takeUp(uuid);
     try {
       await this.#make(uuid, signal);
+      await this.#recordActive(uuid);
     } catch (error) {
-      if (!lifetime.aborted) await this.#fail(context, args, uuid, error);
+      const isUnknown = error instanceof UnsettledWriteError; // it may be active, with the guest that is here
+      if (!isUnknown && !this.#host.lifetime.aborted) await this.#fail(context, args, uuid, error);
       throw error;
     }
+  }
+
+  /** Fails when somebody else has begun with it, or it is not to be built any more: then it is not ours to touch. */
+  async #takeUp(uuid: string): Promise<void> {
+    const { host, records, lifetime } = this.#host;
+    const here = { host, node: host, launched_on: host, task_state: null };
+    const expected = { vm_state: ['building'], task_state: ['scheduling'] } as const;
+    try {
+      await writeSurely(this.#host, {
+        write: () => records.instances.update(uuid, here, expected),
+        read: () => records.instances.get(uuid),
+        isWritten: (one) =>
+          one.get('host') === host && one.get('vm_state') === 'building' && one.get('task_state') === null,
+      });
+    } catch (error) {
+      // Nothing has been made here, and a guest that is here is another message's: only the record may be ours.
+      if (error instanceof UnsettledWriteError && !lifetime.aborted) {
+        await this.#attempt(uuid, () => this.#giveUp(uuid));
+      }
+      throw error;
+    }
+  }
+
+  async #giveUp(uuid: string): Promise<void> {
+    const { host, records } = this.#host;
+    const untouched = {
+      vm_state: ['building'],
+      task_state: ['scheduling', null],
+      host: [host, null],
+    } as const;
+    await records.instances.update(uuid, { vm_state: 'error', task_state: null }, untouched);
+    await records.allocations.release(uuid, host);
   }
 
   async #make(uuid: string, signal: AbortSignal): Promise<void> {
@@ -70,13 +99,25 @@ export class Boot {
       plugged.cancel();
     }
     await networking.activateBinding(uuid, host);
+  }
+
+  /**
+   * The guest runs, and the record is to say so. Whether it does may remain unknown: then the guest stays, and the next
+   * start sees to it.
+   */
+  async #recordActive(uuid: string): Promise<void> {
+    const { host, records } = this.#host;
     const active: Partial<InstanceFields> = {
       vm_state: 'active',
       task_state: null,
       power_state: POWER_STATE.running,
       launched_at: new Date(),
     };
-    await this.#host.records.instances.update(uuid, active, { task_state: ['spawning'] });
+    await writeSurely(this.#host, {
+      write: () => records.instances.update(uuid, active, { task_state: ['spawning'] }),
+      read: () => records.instances.get(uuid),
+      isWritten: (one) => one.get('host') === host && one.get('vm_state') === 'active',
+    });
   }
 
   #step(uuid: string, from: TaskState, to: TaskState): Promise<Instance> {

@@ -9,6 +9,7 @@ import { resourcesOf } from '../../scheduler/flavor-resources.js';
 import { Attempts } from '../attempts.js';
 import type { HostContext } from '../host-context.js';
 import { startWhenPlugged } from '../plugged-start.js';
+import { writeSurely } from '../sure-write.js';
 import type { CrossCellEngagement } from './cross-cell-engagement.js';
 import { oldStateOf, resizeJob, type ResizeJob, sizeFields } from './resize-job.js';
 
@@ -143,10 +144,18 @@ export class CrossCellAtDestination {
       power_state: powerOn ? POWER_STATE.running : POWER_STATE.shutdown,
       launched_at: new Date(),
     } as const;
-    await records.instances.update(uuid, done, { task_state: ['resize_finish'] });
+    await writeSurely(this.#host, {
+      write: () => records.instances.update(uuid, done, { task_state: ['resize_finish'] }),
+      read: () => records.instances.get(uuid),
+      isWritten: (one) => one.get('host') === host && one.get('vm_state') === 'resized',
+    });
     // The last word: a conductor that has given up has written another status, and then the guest goes.
     const ours = { status: ['post-migrating'] } as const;
-    await records.migrations.update(migrationUuid, { status: 'finished' }, ours);
+    await writeSurely(this.#host, {
+      write: () => records.migrations.update(migrationUuid, { status: 'finished' }, ours),
+      read: () => records.migrations.get(migrationUuid),
+      isWritten: (one) => one.get('status') === 'finished',
+    });
   }
 
   async #failed(job: ResizeJob): Promise<void> {

@@ -29,7 +29,10 @@ export class CrossCellEngagement {
     let silentLooks = 0;
     this.#held.open(keyOf(job.migrationUuid), record, async () => {
       const { records, host, locks } = this.#host;
-      const migration = await records.migrations.get(job.migrationUuid);
+      const migration = await records.migrations.get(job.migrationUuid).catch((error: unknown) => {
+        silentLooks = 0; // while the records are away the conductor cannot touch them either
+        throw error;
+      });
       if (!MOVING.has(migration.get('status')) || migration.find('dest_compute') !== host) return true;
       if (locks.isBusy(job.uuid)) return false; // we are at it ourselves
       const now = (migration.find('updated_at') ?? null)?.getTime();

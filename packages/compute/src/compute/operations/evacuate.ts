@@ -4,7 +4,10 @@ import type { Instance, InstanceFields } from '../../objects/instance.js';
 import { resourcesOf } from '../../scheduler/flavor-resources.js';
 import type { HostContext } from '../host-context.js';
 import { beginAction } from '../instance-action.js';
+import { onceAnswered, UnsettledWriteError, writeSurely } from '../sure-write.js';
 import { endState, type Rebuild, REBUILD_TASKS, type RebuildArgs } from './rebuild.js';
+
+const PREPARING = { status: ['pre-migrating'] } as const;
 
 interface Evacuation {
   readonly migrationUuid: string;
@@ -35,7 +38,7 @@ export class Evacuate {
 
   async #evacuate(uuid: string, args: RebuildArgs, signal: AbortSignal): Promise<void> {
     const { records, host } = this.#host;
-    const { evacuation, instance } = await this.#check(uuid, args);
+    const { evacuation, instance } = await onceAnswered(this.#host, () => this.#check(uuid, args));
     try {
       if (!(await this.#claim(instance))) {
         throw new ResourcesUnavailableError(`${host} has no room for instance ${uuid}`);
@@ -45,16 +48,18 @@ export class Evacuate {
       await this.#rebuild.spawn(uuid, signal);
       await this.#rebuild.finish(uuid, { host, node: host }, endState(instance, args));
     } catch (error) {
+      // It may be here, with the guest that is here: the guest stays, and the next start sees to the evacuation.
+      if (error instanceof UnsettledWriteError) throw error;
       // Without room nothing has been touched: the instance stays what it was. Anything else leaves it in ERROR.
       const untouched = error instanceof ResourcesUnavailableError;
       await this.#takeBack(evacuation, untouched ? {} : { vm_state: 'error' });
       throw error;
     }
-    await records.migrations.update(
-      evacuation.migrationUuid,
-      { status: 'done' },
-      { status: ['pre-migrating'] },
-    );
+    await writeSurely(this.#host, {
+      write: () => records.migrations.update(evacuation.migrationUuid, { status: 'done' }, PREPARING),
+      read: () => records.migrations.get(evacuation.migrationUuid),
+      isWritten: (one) => one.get('status') === 'done' || one.get('status') === 'completed',
+    });
   }
 
   /**

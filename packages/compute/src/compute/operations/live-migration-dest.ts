@@ -1,7 +1,8 @@
 import type { RequestContext } from '@ebbgate/core';
-import { MigrationPreCheckError, UnexpectedStateError } from '../../errors.js';
+import { MigrationPreCheckError, OperationAbortedError, UnexpectedStateError } from '../../errors.js';
 import type { Instance } from '../../objects/instance.js';
 import type { LibvirtLiveMigrateData } from '../../objects/migrate-data.js';
+import type { Migration } from '../../objects/migration.js';
 import { isFinal, POWER_STATE } from '../../objects/states.js';
 import type { ArgsOf, ComputeMethods } from '../../rpc/methods.js';
 import type { HeldOperations } from '../held-operations.js';
@@ -11,7 +12,8 @@ type Args<Name extends keyof ComputeMethods> = ArgsOf<ComputeMethods[Name]>;
 
 /**
  * The destination's side of live migrations, and the checks of both sides. From the first question on, the host counts
- * as engaged: `live_migration_at_dest` is open until the source tells that it is over, or the records do.
+ * as engaged: `live_migration_at_dest` is open until the source tells that it is over, or the records do, or the source is
+ * down (B5): then it says so when it comes up again.
  */
 export class LiveMigrationAtDestination {
   readonly #host: HostContext;
@@ -87,9 +89,11 @@ export class LiveMigrationAtDestination {
       const arrived = {
         host,
         node: host,
-        vm_state: 'active',
+        // It goes on as what it was: a guest that stands still comes as one, too.
+        vm_state: instance.get('vm_state') === 'paused' ? 'paused' : 'active',
         task_state: null,
-        power_state: POWER_STATE.running,
+        power_state:
+          instance.get('power_state') === POWER_STATE.paused ? POWER_STATE.paused : POWER_STATE.running,
         progress: 0,
       } as const;
       try {
@@ -103,23 +107,36 @@ export class LiveMigrationAtDestination {
     });
   }
 
-  /** The guest does not come. */
+  /** The guest does not come: what the host was engaged in has failed, however well this step goes (B16). */
   async rollBack(args: Args<'rollback_live_migration_at_destination'>): Promise<void> {
     const { instance, destroy_disks: destroyDisks } = args;
-    await this.#last(instance, () =>
-      this.#host.virt.rollbackLiveMigrationAtDestination(instance, { destroyDisks }),
+    const { virt, locks } = this.#host;
+    await this.#last(
+      instance,
+      async () => {
+        await virt.rollbackLiveMigrationAtDestination(instance, { destroyDisks });
+        if (!(await this.#isDeleted(instance))) return;
+        const uuid = instance.get('uuid'); // its guest may have come all the same
+        await locks.run(uuid, () => virt.destroy(uuid));
+      },
+      new OperationAbortedError('The live migration was taken back'),
     );
   }
 
-  /** The operation is over with this step, however it ends. */
-  async #last(instance: Instance, step: () => Promise<void>): Promise<void> {
+  async #isDeleted(instance: Instance): Promise<boolean> {
+    const record = await this.#host.records.instances.get(instance.get('uuid'));
+    return record.get('vm_state') === 'deleted';
+  }
+
+  /** The operation is over with this step, however it ends. @param outcome - an error: it has failed in any case */
+  async #last(instance: Instance, step: () => Promise<void>, outcome?: Error): Promise<void> {
     try {
       await step();
     } catch (error) {
       this.#disengage(instance, error);
       throw error;
     }
-    this.#disengage(instance);
+    this.#disengage(instance, outcome);
   }
 
   #engage(context: RequestContext, instance: Instance): void {
@@ -134,12 +151,21 @@ export class LiveMigrationAtDestination {
 
   /** No migration of the instance that is under way has this host at that end, or could still get it. */
   async #isOver(uuid: string, end: 'source_compute' | 'dest_compute'): Promise<boolean> {
+    const { records, host } = this.#host;
     const live = { instance_uuid: uuid, migration_type: 'live-migration' } as const;
-    const migrations = await this.#host.records.migrations.find(live);
-    return !migrations.some((migration) => {
-      const host = migration.find(end) ?? null;
-      return !isFinal(migration.get('status')) && (host === null || host === this.#host.host);
-    });
+    for (const migration of await records.migrations.find(live)) {
+      if (isFinal(migration.get('status'))) continue;
+      const its = migration.find(end) ?? null;
+      if (its !== null && its !== host) continue;
+      if (end === 'source_compute' || (await this.#isDriven(migration))) return false;
+    }
+    return true;
+  }
+
+  /** Its source is up. One that is down says what has become of it when it comes up again. */
+  async #isDriven(migration: Migration): Promise<boolean> {
+    const { records, liveness } = this.#host;
+    return liveness.isUp(await records.services.get('compute', migration.get('source_compute')));
   }
 }
 

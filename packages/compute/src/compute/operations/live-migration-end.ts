@@ -1,4 +1,5 @@
 import { OperationAbortedError, UnexpectedStateError } from '../../errors.js';
+import { EXISTING } from '../../objects/deleted.js';
 import type { MigrationStatus } from '../../objects/states.js';
 import type { HostContext } from '../host-context.js';
 import type { LiveMigrationJob } from './live-migration.js';
@@ -76,14 +77,35 @@ export class LiveMigrationEnd {
     );
   }
 
+  /** The instance is no more: nothing of it stays with the migration, nor at the destination, where its guest may be. */
+  async drop(job: LiveMigrationJob): Promise<void> {
+    const { computeApi, records } = this.#host;
+    const { context, instance, dest, migrateData } = job;
+    await this.#attempt(job, 'giving back what it had', () => records.allocations.release(job.migrationUuid));
+    await this.#attempt(job, 'recording the end', () => this.#status(job, 'error'));
+    await this.#attempt(job, 'telling the destination', () =>
+      computeApi.cast(context, 'rollback_live_migration_at_destination', dest, {
+        instance,
+        destroy_disks: true,
+        migrate_data: migrateData,
+      }),
+    );
+  }
+
   /** False when the destination has recorded the instance itself, and only its answer was lost. */
-  async #recordAtDestination({ uuid, dest }: LiveMigrationJob): Promise<boolean> {
+  async #recordAtDestination(job: LiveMigrationJob): Promise<boolean> {
     const { records, host } = this.#host;
+    const { uuid, dest } = job;
     const place = { host: dest, node: dest };
     try {
-      const deleting = (await records.instances.get(uuid)).get('task_state') === 'deleting';
+      const instance = await records.instances.get(uuid);
+      if (instance.get('vm_state') === 'deleted') {
+        await this.drop(job);
+        return true;
+      }
+      const deleting = instance.get('task_state') === 'deleting';
       const state = deleting ? {} : ({ vm_state: 'error', task_state: null } as const);
-      await records.instances.update(uuid, { ...place, ...state }, { host: [host] });
+      await records.instances.update(uuid, { ...place, ...state }, { host: [host], vm_state: EXISTING });
       return true;
     } catch (error) {
       if (error instanceof UnexpectedStateError) return false;

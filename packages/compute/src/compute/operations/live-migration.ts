@@ -1,11 +1,12 @@
 import { onAbort, type RequestContext } from '@ebbgate/core';
-import { OperationAbortedError } from '../../errors.js';
+import { OperationAbortedError, UnexpectedStateError } from '../../errors.js';
 import type { Instance } from '../../objects/instance.js';
 import type { LibvirtLiveMigrateData } from '../../objects/migrate-data.js';
 import type { MigrationStatus } from '../../objects/states.js';
 import type { ArgsOf, ComputeMethods } from '../../rpc/methods.js';
 import { beginInBackground } from '../background.js';
 import type { HostContext } from '../host-context.js';
+import { UnsettledWriteError, writeSurely } from '../sure-write.js';
 import type { WorkPool } from '../work-pool.js';
 import { LiveMigrationEnd } from './live-migration-end.js';
 import { ProgressWriter } from './progress-writer.js';
@@ -37,6 +38,8 @@ export class LiveMigration {
   readonly #end: LiveMigrationEnd;
   /** By the id of the migration. */
   readonly #jobs = new Map<number, LiveMigrationJob>();
+  /** Uuids of the migrations that a message here is at: a second one has no part in them. */
+  readonly #taken = new Set<string>();
 
   constructor(host: HostContext, pool: WorkPool) {
     this.#host = host;
@@ -66,7 +69,41 @@ export class LiveMigration {
       instance: job.uuid,
       progress: () => job.progress,
     } as const;
-    beginInBackground(this.#host, context, record, () => this.#inTurn(job, args.migration.get('id')));
+    beginInBackground(this.#host, context, record, () => this.#once(job, args.migration.get('id')));
+  }
+
+  async #once(job: LiveMigrationJob, id: number): Promise<void> {
+    const uuid = job.migrationUuid;
+    if (this.#taken.has(uuid)) throw new UnexpectedStateError(`Migration ${uuid} is under way already`);
+    this.#taken.add(uuid);
+    try {
+      await this.#takeUp(job);
+      await this.#inTurn(job, id);
+    } finally {
+      this.#taken.delete(uuid);
+    }
+  }
+
+  /** A message that comes late, or twice, finds another status: then there is nothing to do, and nothing to undo. */
+  async #takeUp(job: LiveMigrationJob): Promise<void> {
+    const { records, lifetime } = this.#host;
+    const { migrationUuid } = job;
+    const accepted = { status: ['accepted'] } as const;
+    try {
+      await writeSurely(this.#host, {
+        write: () => records.migrations.update(migrationUuid, { status: 'queued' }, accepted),
+        read: () => records.migrations.get(migrationUuid),
+        isWritten: (one) => one.get('status') === 'queued',
+      });
+    } catch (error) {
+      if (error instanceof UnsettledWriteError && !lifetime.aborted) {
+        // Only when this still has to begin: another message may have ended it.
+        const ours = { status: ['accepted', 'queued'] } as const;
+        await records.migrations.update(migrationUuid, { status: 'error' }, ours);
+        await this.#end.rollBackUnless(lifetime.aborted, job, error);
+      }
+      throw error;
+    }
   }
 
   /** Ends a migration whose guest has not left yet; false when there is none with this id. */
@@ -89,8 +126,6 @@ export class LiveMigration {
 
   /** Nothing else is done to the instance here meanwhile. A delete takes the migration back, as an operator's abort does. */
   async #inTurn(job: LiveMigrationJob, id: number): Promise<void> {
-    // A message that comes late, or twice, finds another status: then there is nothing to do, and nothing to undo.
-    await this.#status(job, 'accepted', 'queued');
     const turn = { begun: false };
     try {
       await this.#host.locks.run(job.uuid, async (interruption) => {

@@ -3,7 +3,7 @@ import type { Instance } from '../../objects/instance.js';
 import { POWER_STATE, type TaskState } from '../../objects/states.js';
 import type { ArgsOf, ComputeMethods } from '../../rpc/methods.js';
 import type { HostContext } from '../host-context.js';
-import { afterFailure, beginAction } from '../instance-action.js';
+import { afterFailure, beginAction, beginWanted } from '../instance-action.js';
 
 type Args<Name extends keyof ComputeMethods> = ArgsOf<ComputeMethods[Name]>;
 
@@ -61,10 +61,8 @@ export class Power {
   }
 
   async #during(uuid: string, task: TaskState, work: (wanted: Instance) => Promise<void>): Promise<void> {
-    const { records, host } = this.#host;
-    // Fails when it is not wanted any more, or has left this host: then it is not ours to touch.
-    const expected = { task_state: [task], host: [host] };
-    const wanted = await records.instances.update(uuid, { progress: 0 }, expected);
+    const expected = { task_state: [task], host: [this.#host.host] };
+    const wanted = await beginWanted(this.#host, uuid, expected);
     try {
       await work(wanted);
     } catch (error) {

@@ -3,8 +3,9 @@ import type { Instance } from '../../objects/instance.js';
 import { POWER_STATE, type TaskState } from '../../objects/states.js';
 import type { ArgsOf, ComputeMethods } from '../../rpc/methods.js';
 import type { HostContext } from '../host-context.js';
-import { afterFailure, beginAction } from '../instance-action.js';
+import { afterFailure, beginAction, beginWanted } from '../instance-action.js';
 import { startWhenPlugged } from '../plugged-start.js';
+import { writeSurely } from '../sure-write.js';
 
 /** The arguments of `rebuild_instance`, which evacuations use too. */
 export type RebuildArgs = ArgsOf<ComputeMethods['rebuild_instance']>;
@@ -28,12 +29,12 @@ export class Rebuild {
   }
 
   begin(context: RequestContext, args: RebuildArgs): void {
-    const { records, host } = this.#host;
+    const { host } = this.#host;
     const uuid = args.instance.get('uuid');
     beginAction(this.#host, context, 'rebuild_instance', uuid, async (signal) => {
       // It may have waited in a queue for long: fails when the instance is not to be rebuilt, or not here, any more.
       const expected = { task_state: ['rebuilding'], host: [host] } as const;
-      const wanted = await records.instances.update(uuid, { progress: 0 }, expected);
+      const wanted = await beginWanted(this.#host, uuid, expected);
       try {
         await this.#removeOld(wanted, signal);
         await this.spawn(uuid, signal);
@@ -75,7 +76,7 @@ export class Rebuild {
     place: { readonly host?: string; readonly node?: string },
     end: 'active' | 'stopped',
   ): Promise<void> {
-    const { records, virt } = this.#host;
+    const { records, virt, host } = this.#host;
     const changes = {
       ...place,
       vm_state: 'active',
@@ -84,7 +85,15 @@ export class Rebuild {
       launched_at: new Date(),
       progress: 0,
     } as const;
-    const active = await records.instances.update(uuid, changes, { task_state: ['rebuild_spawning'] });
+    const active = await writeSurely(this.#host, {
+      write: () => records.instances.update(uuid, changes, { task_state: ['rebuild_spawning'] }),
+      read: () => records.instances.get(uuid),
+      // Somebody may have gone on with it since: it is here, and no rebuild is under way any more.
+      isWritten: (one) =>
+        one.get('host') === host &&
+        one.get('vm_state') === 'active' &&
+        !REBUILD_TASKS.includes(one.get('task_state')),
+    });
     if (end === 'active') return;
     try {
       await virt.powerOff(active, { clean: true, signal: this.#host.lifetime });

@@ -13,7 +13,7 @@ const CUT_OFF: ReadonlySet<MigrationStatus> = new Set(['queued', 'preparing', 'r
 /**
  * Live migrations from this host that an end of the process has cut off (`compute-rpc.md` 3.1): one whose guest is still
  * here is taken back at both ends and ends in `error`; one whose guest has left is completed, since that is where the
- * guest is. Goes on while the host serves, as the other host has to answer.
+ * guest is; of one whose instance was deleted meanwhile nothing stays anywhere. Goes on while the host serves, as the other host has to answer.
  */
 export async function recoverLiveMigrations(host: HostContext, context: RequestContext): Promise<void> {
   const from = { source_compute: host.host, migration_type: 'live-migration' } as const;
@@ -52,6 +52,10 @@ async function recoverOne(
     progress: 0,
   };
   const end = new LiveMigrationEnd(host);
+  if (job.instance.get('vm_state') === 'deleted') {
+    await end.drop(job); // the API has deleted it while this host was down
+    return;
+  }
   const hasLeft = dest !== null && (await virt.guestState(uuid)) === undefined;
   if (hasLeft) await end.complete(job);
   else await end.rollBack(job, 'error');

@@ -9,6 +9,7 @@ import { Attempts } from '../attempts.js';
 import type { HostContext } from '../host-context.js';
 import { beginAction } from '../instance-action.js';
 import { startWhenPlugged } from '../plugged-start.js';
+import { writeSurely } from '../sure-write.js';
 import type { ResizeEngagement } from './resize-engagement.js';
 import {
   NO_OTHER_SIZE,
@@ -62,9 +63,11 @@ export class ResizeAtDestination {
   async #takeUp({ migrationUuid }: ResizeJob): Promise<void> {
     const { records, host } = this.#host;
     const here = { dest_compute: host, dest_node: host, dest_host: host };
-    await records.migrations.update(migrationUuid, here, {
-      status: ['pre-migrating'],
-      dest_compute: [null],
+    const unclaimed = { status: ['pre-migrating'], dest_compute: [null] } as const;
+    await writeSurely(this.#host, {
+      write: () => records.migrations.update(migrationUuid, here, unclaimed),
+      read: () => records.migrations.get(migrationUuid),
+      isWritten: (one) => one.get('status') === 'pre-migrating' && one.find('dest_compute') === host,
     });
   }
 
@@ -178,7 +181,11 @@ export class ResizeAtDestination {
   ): Promise<void> {
     const { records, host } = this.#host;
     const expected = { task_state: from, host: [host] };
-    const instance = await records.instances.update(job.uuid, { task_state: 'resize_finish' }, expected);
+    const instance = await writeSurely(this.#host, {
+      write: () => records.instances.update(job.uuid, { task_state: 'resize_finish' }, expected),
+      read: () => records.instances.get(job.uuid),
+      isWritten: (one) => one.get('host') === host && one.get('task_state') === 'resize_finish',
+    });
     await this.#makeGuest(job, instance, diskInfo, signal);
   }
 
@@ -206,7 +213,11 @@ export class ResizeAtDestination {
       power_state: powerOn ? POWER_STATE.running : POWER_STATE.shutdown,
       launched_at: new Date(),
     } as const;
-    await records.instances.update(uuid, done, expected);
+    await writeSurely(this.#host, {
+      write: () => records.instances.update(uuid, done, expected),
+      read: () => records.instances.get(uuid),
+      isWritten: (one) => one.get('host') === host && one.get('vm_state') === 'resized',
+    });
   }
 
   /** A message that came late, or twice, has found another task: then there is nothing to undo. */

@@ -1,4 +1,3 @@
-import { Liveness } from '../../servicegroup/liveness.js';
 import type { HeldOperations } from '../held-operations.js';
 import type { HostContext } from '../host-context.js';
 import { MOVING, type ResizeJob } from './resize-job.js';
@@ -10,7 +9,6 @@ import { MOVING, type ResizeJob } from './resize-job.js';
 export class ResizeEngagement {
   readonly #host: HostContext;
   readonly #held: HeldOperations;
-  readonly #liveness = new Liveness();
 
   constructor(host: HostContext, held: HeldOperations) {
     this.#host = host;
@@ -41,11 +39,11 @@ export class ResizeEngagement {
    * it has sent the disks, which it will take back when it comes up again.
    */
   async #isOver({ migrationUuid, source }: ResizeJob): Promise<boolean> {
-    const { records, host } = this.#host;
+    const { records, host, liveness } = this.#host;
     const migration = await records.migrations.get(migrationUuid);
     if (!MOVING.has(migration.get('status')) || migration.find('dest_compute') !== host) return true;
     if (migration.get('status') === 'post-migrating') return false;
-    return !this.#liveness.isUp(await records.services.get('compute', source));
+    return !liveness.isUp(await records.services.get('compute', source));
   }
 }
 

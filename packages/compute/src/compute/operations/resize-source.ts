@@ -8,12 +8,15 @@ import { Attempts } from '../attempts.js';
 import type { HostContext } from '../host-context.js';
 import { beginAction } from '../instance-action.js';
 import { startWhenPlugged } from '../plugged-start.js';
+import { UnsettledWriteError, writeSurely } from '../sure-write.js';
 import { NO_OTHER_SIZE, resizeJob, type ResizeJob } from './resize-job.js';
 
 type ResizeArgs = ArgsOf<ComputeMethods['resize_instance']>;
 
 /** How long a destination may take to say that it has dropped everything; if it does not it finds out by the records. */
 const DROP_LIMIT_MS = 10_000;
+
+const BEGINNING = ['resize_prep', 'resize_migrating'] as const;
 
 /** How far a move is: what has to be taken back when it fails. `handed-over`: the record says that it is elsewhere. */
 type Stage = 'untouched' | 'moving' | 'sent' | 'handed-over';
@@ -42,7 +45,9 @@ export class ResizeAtSource {
     try {
       await this.#move(job, args, signal);
     } catch (error) {
-      if (!this.#host.lifetime.aborted) await this.#takeBack(job, error);
+      // It may be the destination's, or on its way: the next start finds out.
+      const isUnknown = job.stage === 'sent' && error instanceof UnsettledWriteError;
+      if (!isUnknown && !this.#host.lifetime.aborted) await this.#takeBack(job, error);
       throw error;
     }
   }
@@ -55,9 +60,19 @@ export class ResizeAtSource {
     const { records, host } = this.#host;
     const ours = { status: ['pre-migrating'], source_compute: [host] } as const;
     try {
-      await records.migrations.update(job.migrationUuid, { status: 'migrating' }, ours);
+      await writeSurely(this.#host, {
+        write: () => records.migrations.update(job.migrationUuid, { status: 'migrating' }, ours),
+        read: () => records.migrations.get(job.migrationUuid),
+        isWritten: (one) => one.get('status') === 'migrating' && one.get('source_compute') === host,
+      });
     } catch (error) {
       if (error instanceof UnexpectedStateError) await this.#tellDestination(job);
+      if (error instanceof UnsettledWriteError && !this.#host.lifetime.aborted) {
+        // Only when this still has to begin: another message may have ended it.
+        const untouched = { ...ours, status: ['pre-migrating', 'migrating'] } as const;
+        await records.migrations.update(job.migrationUuid, { status: 'error' }, untouched);
+        await this.#takeBack(job, error);
+      }
       throw error;
     }
   }
@@ -66,20 +81,32 @@ export class ResizeAtSource {
     const { records, virt, networking, host } = this.#host;
     const { uuid, dest, migrationUuid } = job;
     const preparing = { task_state: ['resize_prep'], host: [host] } as const;
-    const instance = await records.instances.update(uuid, { task_state: 'resize_migrating' }, preparing);
+    const instance = await writeSurely(this.#host, {
+      write: () => records.instances.update(uuid, { task_state: 'resize_migrating' }, preparing),
+      read: () => records.instances.get(uuid),
+      isWritten: (one) => one.get('host') === host && one.get('task_state') === 'resize_migrating',
+    });
     job.stage = 'moving';
     const diskInfo = await virt.coldMoves.migrateDiskAndPowerOff(instance, dest, { signal });
     job.stage = 'sent';
     await networking.activateBinding(uuid, dest);
     const migrating = { status: ['migrating'] } as const;
     const migration = await records.migrations.update(migrationUuid, { status: 'post-migrating' }, migrating);
-    const moved = await records.instances.update(
-      uuid,
-      { host: dest, node: dest, task_state: 'resize_migrated', power_state: POWER_STATE.shutdown },
-      { task_state: ['resize_migrating'] },
-    );
+    const moved = await this.#recordMoved(uuid, dest);
     job.stage = 'handed-over';
     await this.#handOver({ ...job, instance: moved, migration }, args, diskInfo);
+  }
+
+  /** From here on it is the destination's. */
+  #recordMoved(uuid: string, dest: string): Promise<Instance> {
+    const { records } = this.#host;
+    const there = { host: dest, node: dest, task_state: 'resize_migrated' } as const;
+    const changes = { ...there, power_state: POWER_STATE.shutdown };
+    return writeSurely(this.#host, {
+      write: () => records.instances.update(uuid, changes, { task_state: ['resize_migrating'] }),
+      read: () => records.instances.get(uuid),
+      isWritten: (one) => one.get('host') === dest, // whatever is asked of it there since
+    });
   }
 
   async #handOver(
@@ -109,7 +136,8 @@ export class ResizeAtSource {
       takeAllocationsBack(records.allocations, { instanceUuid: uuid, migrationUuid, dest }),
     );
     const changes = await this.#asBefore(job, error, attempts);
-    const task_state = [job.stage === 'untouched' ? 'resize_prep' : 'resize_migrating'] as const;
+    // The first write may have happened without an answer.
+    const task_state = job.stage === 'untouched' ? BEGINNING : (['resize_migrating'] as const);
     await attempts.make('resetting the instance', () =>
       records.instances.update(uuid, changes, { task_state }),
     );

@@ -10,7 +10,6 @@ import type { ConductorMethods } from '../../rpc/conductor-methods.js';
 import type { ArgsOf } from '../../rpc/methods.js';
 import type { Selection, SelectOptions } from '../../scheduler/scheduler.js';
 import type { ConductorContext } from '../conductor-context.js';
-import { takesRequests } from '../host-choice.js';
 import { hostListOf, nextHost } from '../next-host.js';
 import { UndoStack } from '../undo-stack.js';
 import { type CrossCellMove, CrossCellMigrateTask } from './cross-cell-migrate.js';
@@ -137,7 +136,7 @@ export class ColdMigrateTask {
 
   /** Only at the beginning: a move that has begun is finished by a source that drains. */
   async #checkSource(source: string): Promise<void> {
-    if (await takesRequests(this.#conductor.records, source)) return;
+    if (await this.#conductor.hosts.takesRequests(this.#conductor.records, source)) return;
     throw new DrainingError(`Host ${source} takes no new requests`); // at once, not when it is up again
   }
 

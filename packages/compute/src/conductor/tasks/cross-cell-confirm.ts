@@ -4,7 +4,6 @@ import { POWER_STATE } from '../../objects/states.js';
 import type { ConductorMethods } from '../../rpc/conductor-methods.js';
 import type { ArgsOf } from '../../rpc/methods.js';
 import type { ConductorContext } from '../conductor-context.js';
-import { takesRequests } from '../host-choice.js';
 import { removeInstance } from './cross-cell-copies.js';
 import { type CrossCellEnds, endsOf, waitAgain } from './cross-cell-ends.js';
 
@@ -31,7 +30,7 @@ export class CrossCellConfirmTask {
     const { source, sourceHost, target } = ends;
     const status = (await target.records.migrations.get(migration.get('uuid'))).get('status');
     if (status !== 'confirming') return; // the request came twice
-    if (!(await takesRequests(source.records, sourceHost))) {
+    if (!(await this.#conductor.hosts.takesRequests(source.records, sourceHost))) {
       const fields = { host: sourceHost, migration: migration.get('uuid') };
       this.#conductor.logger.warn(
         fields,

@@ -10,7 +10,6 @@ import type { Migration } from '../../objects/migration.js';
 import type { RequestSpec } from '../../objects/request-spec.js';
 import type { Selection } from '../../scheduler/scheduler.js';
 import type { ConductorContext } from '../conductor-context.js';
-import { takesRequests } from '../host-choice.js';
 import type { UndoStack } from '../undo-stack.js';
 import { putCopies, removeInstance, removeMigration } from './cross-cell-copies.js';
 
@@ -129,7 +128,8 @@ export class CrossCellMigrateTask {
     const { target, flavor } = this.#move;
     const { records, computeApi } = target;
     // At once, and not when it is up again: the call would wait in its queue (B11).
-    if (!(await takesRequests(records, host))) throw new DrainingError(`Host ${host} takes no new requests`);
+    if (!(await this.#conductor.hosts.takesRequests(records, host)))
+      throw new DrainingError(`Host ${host} takes no new requests`);
     const migration = await this.#setDestination(host);
     const context = await computeApi.call(this.#context, 'prep_snapshot_based_resize_at_dest', host, {
       instance: await records.instances.get(this.#uuid),

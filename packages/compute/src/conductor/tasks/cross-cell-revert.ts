@@ -3,7 +3,6 @@ import { POWER_STATE } from '../../objects/states.js';
 import type { ConductorMethods } from '../../rpc/conductor-methods.js';
 import type { ArgsOf } from '../../rpc/methods.js';
 import type { ConductorContext } from '../conductor-context.js';
-import { takesRequests } from '../host-choice.js';
 import { DROP_LIMIT_MS } from './cross-cell-migrate.js';
 import { removeInstance, removeMigration } from './cross-cell-copies.js';
 import { type CrossCellEnds, endsOf, waitAgain } from './cross-cell-ends.js';
@@ -35,7 +34,7 @@ export class CrossCellRevertTask {
     const { target, destHost } = ends;
     const status = (await target.records.migrations.get(this.#migrationUuid)).get('status');
     if (status !== 'reverting') return; // the request came twice
-    if (!(await takesRequests(target.records, destHost))) {
+    if (!(await this.#conductor.hosts.takesRequests(target.records, destHost))) {
       const fields = { host: destHost, migration: this.#migrationUuid };
       this.#conductor.logger.warn(fields, 'A resize cannot be reverted now: its host takes no new requests');
       await waitAgain(target, migration, 'reverting');

@@ -10,7 +10,6 @@ import { POWER_STATE } from '../../objects/states.js';
 import type { ConductorMethods } from '../../rpc/conductor-methods.js';
 import type { ArgsOf } from '../../rpc/methods.js';
 import type { ConductorContext } from '../conductor-context.js';
-import { takesRequests } from '../host-choice.js';
 import { UndoStack } from '../undo-stack.js';
 
 type Args = ArgsOf<ConductorMethods['live_migrate_instance']>;
@@ -110,7 +109,7 @@ export class LiveMigrateTask {
     if (power !== POWER_STATE.running && power !== POWER_STATE.paused) {
       throw new UnexpectedStateError('Only an instance that runs or is paused can be moved live');
     }
-    if (!(await takesRequests(this.#conductor.records, source))) {
+    if (!(await this.#conductor.hosts.takesRequests(this.#conductor.records, source))) {
       throw new DrainingError(`Host ${source} takes no new requests`); // at once, not after a time-out (GS-44)
     }
   }

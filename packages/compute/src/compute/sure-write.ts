@@ -1,0 +1,73 @@
+import { MessagingError, MessagingTimeoutError } from '@ebbgate/core';
+import { UnexpectedStateError } from '../errors.js';
+import { pause } from '../virt/pause.js';
+import type { HostContext } from './host-context.js';
+
+/** Codes that tell of the way to the records, not of what is in them: what was asked for may have happened. */
+const UNANSWERED: ReadonlySet<string> = new Set([
+  'ERR_TIMEOUT',
+  'ERR_UNDELIVERABLE',
+  'ERR_DELIVERY',
+  'ERR_BACKPRESSURE',
+  'ERR_DATABASE',
+]);
+const FIRST_RETRY_MS = 100;
+const LAST_RETRY_MS = 10_000;
+
+type Patience = Pick<HostContext, 'lifetime' | 'logger' | 'recordsPatienceMs'>;
+
+/** The records did not answer for as long as they are waited for (`ERR_TIMEOUT`): the write may have happened, or not. */
+export class UnsettledWriteError extends MessagingTimeoutError {
+  static override readonly kind: string = 'UnsettledWriteError';
+}
+
+/** A write of a record, and how its writer knows it again. */
+export interface SureWrite<Record> {
+  readonly write: () => Promise<Record>;
+  readonly read: () => Promise<Record>;
+  /** Does the record say what was written, and could nobody but this writer have written it? */
+  readonly isWritten: (record: Record) => boolean;
+}
+
+/**
+ * Writes a record, again while no answer comes. An answer can be lost after the write has happened; then the next try finds
+ * another state than it expects, and the record is asked: what it says is what counts.
+ * @throws UnsettledWriteError (`ERR_TIMEOUT`) when nobody has answered for `recordsPatienceMs`;
+ * UnexpectedStateError (`ERR_UNEXPECTED_STATE`) when somebody else has changed the record: this write has not happened
+ */
+export async function writeSurely<Record>(host: Patience, steps: SureWrite<Record>): Promise<Record> {
+  let tries = 0;
+  return onceAnswered(host, async () => {
+    tries += 1;
+    try {
+      return await steps.write();
+    } catch (error) {
+      if (tries === 1 || !(error instanceof UnexpectedStateError)) throw error;
+      const record = await steps.read();
+      if (steps.isWritten(record)) return record;
+      throw error;
+    }
+  });
+}
+
+/**
+ * Asks the records something, again with growing pauses while no answer comes: what may be done twice.
+ * @throws UnsettledWriteError (`ERR_TIMEOUT`) when nobody has answered for `recordsPatienceMs`; OperationAbortedError
+ * (`ERR_ABORTED`) when the process ends; otherwise what the records reject with
+ */
+export async function onceAnswered<T>(host: Patience, step: () => Promise<T>): Promise<T> {
+  const { lifetime, logger, recordsPatienceMs } = host;
+  const lastMs = performance.now() + recordsPatienceMs;
+  for (let delayMs = FIRST_RETRY_MS; ; delayMs = Math.min(delayMs * 2, LAST_RETRY_MS)) {
+    try {
+      return await step();
+    } catch (error) {
+      if (!(error instanceof MessagingError) || !UNANSWERED.has(error.code)) throw error;
+      if (performance.now() + delayMs > lastMs) {
+        throw new UnsettledWriteError('The records have not answered', { cause: error });
+      }
+      logger.warn({ err: error }, 'The records do not answer: the operation waits');
+      await pause(delayMs, lifetime);
+    }
+  }
+}
