@@ -6,6 +6,7 @@ import { eventually } from '../support/rigs/deadline.js';
 import { FaultProxy } from '../support/rigs/fault-proxy.js';
 import { faultSeed, RandomFaults, seedFor } from '../support/rigs/random-faults.js';
 import { sharedRabbit } from '../support/rigs/shared-rabbit.js';
+import { rabbitFaults } from './rabbit-faults.js';
 
 /**
  * Most tests take less than 100 ms on a good link, and have two transports with two connections each: every one of the four
@@ -59,21 +60,7 @@ describe('the RabbitMQ driver, AMQP 0-9-1, on links that fail at random througho
     it: unsteadyIt,
     url: `${proxy.url(direct)}?${options}`,
     drivers: [rabbitDriver],
-    faults: {
-      cut: async () => {
-        await proxy.setDoorman('refuse');
-        proxy.cut('rst');
-      },
-      restore: () => proxy.setDoorman('forward'),
-      stall: () => {
-        proxy.blackHole('both');
-      },
-      resume: () => proxy.heal(),
-      cancelConsumers: async () => {
-        const queues = (await rabbit.view.queues(vhost)).filter(({ consumers }) => consumers > 0); // soon done
-        for (const { name } of queues) await rabbit.view.deleteQueue(vhost, name); // which cancels its consumers
-      },
-    },
+    faults: rabbitFaults(proxy, rabbit, vhost),
     waitMs: 10_000,
     stress: Number(process.env['STRESS'] ?? 1),
     unsteady: true,

@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { after, describe, it } from 'mocha';
 import { FaultProxy } from '../support/rigs/fault-proxy.js';
 import { sharedRabbit } from '../support/rigs/shared-rabbit.js';
+import { rabbitFaults } from './rabbit-faults.js';
 
 const rabbit = await sharedRabbit();
 const direct = await rabbit.vhost();
@@ -35,21 +36,7 @@ describe('the RabbitMQ driver, AMQP 0-9-1', function () {
     it: manifestIt,
     url: `${proxy.url(direct)}?${options}`,
     drivers: [rabbitDriver],
-    faults: {
-      cut: async () => {
-        await proxy.setDoorman('refuse');
-        proxy.cut('rst');
-      },
-      restore: () => proxy.setDoorman('forward'),
-      stall: () => {
-        proxy.blackHole('both');
-      },
-      resume: () => proxy.heal(),
-      cancelConsumers: async () => {
-        const queues = await rabbit.view.queues(vhost);
-        for (const { name } of queues) await rabbit.view.deleteQueue(vhost, name); // which cancels its consumers
-      },
-    },
+    faults: rabbitFaults(proxy, rabbit, vhost),
     waitMs: 12_000,
     stress: Number(process.env['STRESS'] ?? 1),
   });

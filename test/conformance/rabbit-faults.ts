@@ -1,0 +1,22 @@
+import type { BrokerFaults } from '@ebbgate/driver-testkit';
+import type { FaultProxy } from '../support/rigs/fault-proxy.js';
+import type { RabbitNode } from '../support/rigs/rabbitmq.js';
+
+/** What the suite may do to the way to a RabbitMQ: by the proxy, and by deleting the queues of a virtual host. */
+export function rabbitFaults(proxy: FaultProxy, rabbit: RabbitNode, vhost: string): BrokerFaults {
+  return {
+    cut: async () => {
+      await proxy.setDoorman('refuse');
+      proxy.cut('rst');
+    },
+    restore: () => proxy.setDoorman('forward'),
+    stall: () => {
+      proxy.blackHole('both');
+    },
+    resume: () => proxy.heal(),
+    cancelConsumers: async () => {
+      const queues = (await rabbit.view.queues(vhost)).filter(({ consumers }) => consumers > 0); // soon done
+      for (const { name } of queues) await rabbit.view.deleteQueue(vhost, name); // which cancels its consumers
+    },
+  };
+}
