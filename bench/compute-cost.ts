@@ -1,4 +1,4 @@
-// npm run bench -- compute-cost [--rabbit] [--rounds N] [--calls N]: what it costs the compute service in normal operation
+// npm run bench -- compute-cost [--rabbit] [--rounds N] [--calls N] [--check RATIO]: what it costs the compute service in normal operation
 // that it could drain (GS-88): calls a second to its endpoint in a bare RpcServer, in a host without the ops server, and
 // in a host as it is. Two methods: one without arguments, and one with an instance. Ratios round by round, in turn.
 import { parseArgs } from 'node:util';
@@ -18,20 +18,24 @@ import {
 import { rabbitDriver } from '@ebbgate/driver-amqp';
 import { RpcServer } from '@ebbgate/rpc';
 import { TaskRegistry } from '@ebbgate/service';
+import { AcceptedRequests } from '#compute/compute/accepted-requests.js';
 import { EventWaiters } from '#compute/compute/event-waiters.js';
 import { InstanceLocks } from '#compute/compute/instance-locks.js';
 import { ComputeManager } from '#compute/compute/manager.js';
+import { MemoryJournal } from '#compute/compute/request-journal.js';
 import { RecordedJob } from '#compute/main-job/recorded-job.js';
 import { objectSerializer } from '#compute/rpc/object-serializer.js';
 import { remoteErrors } from '#compute/rpc/remote-errors.js';
 import { Liveness } from '#compute/servicegroup/liveness.js';
-import { againstFirst, keep, rate, startBroker, table } from './lib/measure.js';
+import { type Compared, compareInTurn, comparisonTable, tellIfMet } from './lib/in-turn.js';
+import { keep, startBroker } from './lib/measure.js';
 
 const { values } = parseArgs({
   options: {
     rabbit: { type: 'boolean', default: false },
     rounds: { type: 'string', default: '25' },
     calls: { type: 'string' },
+    check: { type: 'string' },
   },
 });
 const rounds = Number(values.rounds);
@@ -75,13 +79,15 @@ async function bare(): Promise<Contender> {
       tasks: new TaskRegistry(),
       events: new EventWaiters(),
       locks: new InstanceLocks(lifetime),
+      accepted: new AcceptedRequests(new MemoryJournal(), silentLogger, lifetime),
       logger: silentLogger,
       lifetime,
       vifPluggingTimeoutMs: 1000,
       recordsPatienceMs: 1000,
+      shelvedOffloadMs: null,
       liveness: new Liveness(),
     },
-    { maxConcurrentBuilds: 1, maxConcurrentLiveMigrations: 1, recheckMs: 10_000 },
+    { maxConcurrentBuilds: 1, maxConcurrentLiveMigrations: 1, recheckMs: 10_000, resizeConfirmWindowMs: 0 },
   );
   const options = { serializer: objectSerializer, remoteErrors };
   const server = new RpcServer(transport, { topic: RPC_TOPIC, server: HOST }, [manager.endpoint], options);
@@ -119,47 +125,17 @@ const contenders = [
   await host('a host: its requests are tasks', false),
   await host('… and with the ops server', true),
 ];
-/** Calls a second, and calls a second of CPU: of this process, so without the broker. */
-async function measure(call: () => Promise<unknown>): Promise<readonly [number, number]> {
-  const before = process.cpuUsage();
-  const perSecond = await rate(call, calls, CONCURRENCY);
-  const { user, system } = process.cpuUsage(before);
-  return [perSecond, (calls / (user + system)) * 1e6];
-}
-
-const measured: Record<string, unknown> = {};
-const lines: string[][] = [['', 'a second', 'ratio', 'least', 'most', 'CPU µs', 'ratio by CPU']];
+const compared = new Map<string, Compared>();
 for (const [method, call] of Object.entries(METHODS)) {
-  for (const { api } of contenders) await rate(() => call(api, instance), calls, CONCURRENCY); // warm-up
-  const speeds = contenders.map(() => [] as number[]);
-  const byCpu = contenders.map(() => [] as number[]);
-  for (let round = 0; round < rounds; round += 1) {
-    // Each round begins with another one, so that none always comes after the same neighbour.
-    for (let turn = 0; turn < contenders.length; turn += 1) {
-      const index = (round + turn) % contenders.length;
-      const contender = contenders[index];
-      if (!contender) continue;
-      const [perSecond, perCpuSecond] = await measure(() => call(contender.api, instance));
-      speeds[index]?.push(perSecond);
-      byCpu[index]?.push(perCpuSecond);
-    }
-  }
-  const names = contenders.map(({ name }) => name);
-  const rows = againstFirst(names, speeds);
-  const cpuRows = againstFirst(names, byCpu);
-  measured[method] = { rows, cpuRows };
-  lines.push([method, '', '', '', '', '', '']);
-  for (const [index, { name, perSecond, ratio, least, most }] of rows.entries()) {
-    const ratios = [ratio, least, most].map((one) => one.toFixed(2));
-    const { perSecond: perCpuSecond = NaN, ratio: cpuRatio = NaN } = cpuRows[index] ?? {};
-    const cpu = [(1e6 / perCpuSecond).toFixed(1), cpuRatio.toFixed(2)];
-    lines.push([`  ${name}`, Math.round(perSecond).toLocaleString('en'), ...ratios, ...cpu]);
-  }
+  const ofThis = contenders.map(({ name, api }) => ({ name, run: () => call(api, instance) }));
+  compared.set(method, await compareInTurn(ofThis, { rounds, calls, concurrency: CONCURRENCY }));
 }
 for (const { end } of contenders) await end();
 await broker?.dispose();
 console.log(
   `${values.rabbit ? 'RabbitMQ' : 'memory'}, ${String(CONCURRENCY)} at a time, client and host in one process; ratios to the first\n`,
 );
-console.log(table(lines));
+console.log(comparisonTable(compared));
+tellIfMet(compared, values.check);
+const measured = Object.fromEntries(compared);
 keep('compute-cost', { broker: values.rabbit ? 'rabbit' : 'memory', rounds, calls, measured });

@@ -1,4 +1,4 @@
-// npm run bench -- drain-cost [--rabbit] [--rounds N] [--calls N]: what it costs in normal operation that a service could
+// npm run bench -- drain-cost [--rabbit] [--rounds N] [--calls N] [--check RATIO]: what it costs in normal operation that a service could
 // drain (GS-88). Calls a second to a bare RpcServer, to one whose requests are tracked as tasks, and to a Service with
 // tracking and a second server on the ops topic. Ratios round by round, the contenders in turn.
 import { parseArgs } from 'node:util';
@@ -6,22 +6,22 @@ import { createTransport, type Transport } from '@ebbgate/core';
 import { rabbitDriver } from '@ebbgate/driver-amqp';
 import { RpcClient, RpcServer } from '@ebbgate/rpc';
 import { Service, taskInterceptor, TaskRegistry } from '@ebbgate/service';
-import { againstFirst, keep, rate, startBroker, table } from './lib/measure.js';
+import { compareInTurn, comparisonTable, type Contender, tellIfMet } from './lib/in-turn.js';
+import { keep, startBroker } from './lib/measure.js';
 
 const { values } = parseArgs({
   options: {
     rabbit: { type: 'boolean', default: false },
     rounds: { type: 'string', default: '9' },
     calls: { type: 'string' },
+    check: { type: 'string' },
   },
 });
 const rounds = Number(values.rounds);
 const calls = Number(values.calls ?? (values.rabbit ? 4000 : 60_000));
 const CONCURRENCY = 32;
 
-interface Contender {
-  readonly name: string;
-  readonly run: () => Promise<unknown>;
+interface Ended extends Contender {
   readonly end: () => Promise<unknown>;
 }
 
@@ -38,7 +38,7 @@ function caller(transport: Transport): () => Promise<unknown> {
   return () => client.call({}, 'echo', { text: 'x'.repeat(64) });
 }
 
-async function bare(): Promise<Contender> {
+async function bare(): Promise<Ended> {
   const transport = await open('bare');
   const server = new RpcServer(transport, { topic: 'compute', server: 'host-1' }, [endpoint]);
   await server.start();
@@ -50,7 +50,7 @@ async function bare(): Promise<Contender> {
   return { name: 'a bare RpcServer', run: caller(transport), end };
 }
 
-async function service(name: string, withOps: boolean): Promise<Contender> {
+async function service(name: string, withOps: boolean): Promise<Ended> {
   const transport = await open(withOps ? 'two' : 'tracked');
   const registry = new TaskRegistry();
   const serverOn = (topic: string): RpcServer =>
@@ -75,34 +75,15 @@ const contenders = [
   await service('… whose requests are tasks', false),
   await service('… and with a second server', true),
 ];
-for (const { run } of contenders) await rate(run, calls, CONCURRENCY); // warm-up
-const speeds = contenders.map(() => [] as number[]);
-for (let round = 0; round < rounds; round += 1) {
-  // Each round begins with another one, so that none always comes after the same neighbour.
-  for (let turn = 0; turn < contenders.length; turn += 1) {
-    const index = (round + turn) % contenders.length;
-    const contender = contenders[index];
-    if (contender) speeds[index]?.push(await rate(contender.run, calls, CONCURRENCY));
-  }
-}
+const compared = new Map([
+  ['echo', await compareInTurn(contenders, { rounds, calls, concurrency: CONCURRENCY })],
+]);
 for (const { end } of contenders) await end();
 await broker?.dispose();
-
-const rows = againstFirst(
-  contenders.map(({ name }) => name),
-  speeds,
-);
 console.log(
   `${values.rabbit ? 'RabbitMQ' : 'memory'}, ${CONCURRENCY} at a time, client and server in one process; ratios to the first\n`,
 );
-console.log(
-  table([
-    ['', 'a second', 'ratio', 'least', 'most'],
-    ...rows.map(({ name, perSecond, ...ratios }) => [
-      name,
-      Math.round(perSecond).toLocaleString('en'),
-      ...Object.values(ratios).map((ratio) => ratio.toFixed(2)),
-    ]),
-  ]),
-);
-keep('drain-cost', { broker: values.rabbit ? 'rabbit' : 'memory', rounds, calls, rows });
+console.log(comparisonTable(compared));
+tellIfMet(compared, values.check);
+const measured = Object.fromEntries(compared);
+keep('drain-cost', { broker: values.rabbit ? 'rabbit' : 'memory', rounds, calls, measured });

@@ -1,20 +1,17 @@
 // npm run check: everything but the tests. Each step is named and timed; all run, unless the build fails.
 import { build, packageNames } from './lib/build.mjs';
 import { ensureInstalled } from './lib/install.mjs';
+import { inLanes } from './lib/lanes.mjs';
 import { run, tool } from './lib/run.mjs';
 
 /** Runs one command for each package, two at a time; prints the output of those that fail. */
 async function eachPackage(command) {
-  const waiting = packageNames();
   let worst = 0;
-  async function worker() {
-    for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
-      const { code, output } = await command(`packages/${name}`);
-      if (code !== 0) console.log(`${name}:\n${output}`);
-      worst = Math.max(worst, code);
-    }
-  }
-  await Promise.all([worker(), worker()]);
+  await inLanes(2, packageNames(), async (name) => {
+    const { code, output } = await command(`packages/${name}`);
+    if (code !== 0) console.log(`${name}:\n${output}`);
+    worst = Math.max(worst, code);
+  });
   return { code: worst };
 }
 

@@ -1,24 +1,26 @@
 // npm test [-- [--nodes] [mocha options] [files or folders]]
 // Builds, runs the tests on this Node and, with CI=true or --nodes, the unit tests again on the other supported ones.
+// All tests are run in parts, as many at a time as there are processors; a selection in one part.
 // The last line on stdout is the sum: `N passed, N failed`, and `, N skipped` when there are any.
+import { availableParallelism } from 'node:os';
 import { build } from './lib/build.mjs';
 import { ensureInstalled } from './lib/install.mjs';
+import { inLanes } from './lib/lanes.mjs';
 import { compiledPath, runMocha } from './lib/mocha.mjs';
 import { nodeBinary } from './lib/nodes.mjs';
 
 const OTHER_NODES = [22, 24];
+const ALL_TESTS = 'build/test/**/*.test.js';
 const UNIT_TESTS = 'build/test/unit/';
+/** Those that share one broker: what one of its tests needs is in the way of no other. */
+const BROKER_TESTS = ['conformance', 'faults', 'interop', 'integration'].map((name) => `build/test/${name}/`);
 
 const ci = process.env.CI === 'true';
 const args = process.argv.slice(2);
 const onOtherNodes = ci || args.includes('--nodes');
 const options = args.filter((arg) => arg.startsWith('-') && arg !== '--nodes');
 const selected = args.filter((arg) => !arg.startsWith('-')).map(compiledPath);
-const files = selected.length === 0 ? ['build/test/**/*.test.js'] : selected;
-const unitFiles =
-  selected.length === 0
-    ? [`${UNIT_TESTS}**/*.test.js`]
-    : selected.filter((file) => file.startsWith(UNIT_TESTS));
+const isWhole = selected.length === 0 && options.length === 0;
 
 const total = { passed: 0, failed: 0, skipped: 0 };
 
@@ -26,17 +28,38 @@ function add(counts) {
   for (const key of Object.keys(total)) total[key] += counts[key];
 }
 
-async function runOnOtherNodes() {
+const within = (folder) => `${folder}**/*.test.js`;
+
+/** What is run on this Node; the longest part first. */
+function ownParts() {
+  const files = selected.length === 0 ? [ALL_TESTS] : selected;
+  if (!isWhole) return [{ label: 'selected tests', files, options }];
+  const others = [UNIT_TESTS, ...BROKER_TESTS].map((folder) => `--ignore=${within(folder)}`);
+  return [
+    { label: 'broker tests', files: BROKER_TESTS.map(within), options },
+    { label: 'process tests', files, options: others },
+    { label: 'unit tests', files: [within(UNIT_TESTS)], options },
+  ];
+}
+
+function partsOnOtherNodes() {
+  const files =
+    selected.length === 0 ? [within(UNIT_TESTS)] : selected.filter((file) => file.startsWith(UNIT_TESTS));
   const ownMajor = Number(process.versions.node.split('.')[0]);
-  for (const major of OTHER_NODES.filter((other) => other !== ownMajor)) {
-    try {
-      const node = await nodeBinary(major);
-      console.log(`\nUnit tests on Node ${major}`);
-      add(await runMocha({ label: `node-${major}`, node, files: unitFiles, options }));
-    } catch (error) {
-      console.log(`${error.message}\n(counted as one failure)`);
-      add({ passed: 0, failed: 1, skipped: 0 });
-    }
+  const majors = onOtherNodes && files.length > 0 ? OTHER_NODES.filter((major) => major !== ownMajor) : [];
+  return majors.map((major) => ({ label: `unit tests on Node ${major}`, major, files, options }));
+}
+
+async function runPart({ label, major, files, options: given }) {
+  try {
+    const node = major === undefined ? process.execPath : await nodeBinary(major);
+    console.log(`Begun: ${label}`);
+    const started = performance.now();
+    add(await runMocha({ label, node, files, options: given }));
+    console.log(`Done: ${label}, in ${Math.round((performance.now() - started) / 1000)} s`);
+  } catch (error) {
+    console.log(`${label}: ${error.message}\n(counted as one failure)`);
+    add({ passed: 0, failed: 1, skipped: 0 });
   }
 }
 
@@ -49,8 +72,7 @@ async function main() {
     return;
   }
   console.log(`Tests on Node ${process.versions.node}`);
-  add(await runMocha({ label: 'own', node: process.execPath, files, options }));
-  if (onOtherNodes && unitFiles.length > 0) await runOnOtherNodes();
+  await inLanes(isWhole ? availableParallelism() : 1, [...ownParts(), ...partsOnOtherNodes()], runPart);
 }
 
 await main();

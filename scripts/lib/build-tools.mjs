@@ -1,7 +1,7 @@
 // What better-sqlite3 is compiled with when it is installed. Only node: modules: it runs on a fresh clone.
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { run } from './run.mjs';
+import { ensurePackages } from './debian.mjs';
 
 /** Commands, which are also the Debian packages that bring them. */
 const TOOLS = ['python3', 'make', 'g++'];
@@ -24,28 +24,10 @@ function isThere(command) {
 export async function ensureBuildTools() {
   const missing = TOOLS.filter((command) => !isThere(command));
   if (missing.length === 0) return;
-  const wanted = missing.join(' ');
-  if (process.getuid?.() !== 0 || !isThere('apt-get')) {
+  await ensurePackages(missing).catch((error) => {
+    const wanted = missing.join(' ');
     console.error(
-      `better-sqlite3 may have to be compiled, and these are missing: ${wanted}. Install them if it fails.`,
+      `${error.message}\nbetter-sqlite3 may have to be compiled, which needs: ${wanted}. Going on without.`,
     );
-    return;
-  }
-  console.error(`Installing what better-sqlite3 is compiled with: ${wanted} …`);
-  const env = { DEBIAN_FRONTEND: 'noninteractive' };
-  const updated = await run('apt-get', ['update', '-q'], { env, capture: true });
-  const args = [
-    'install',
-    '-q',
-    '-y',
-    '--no-install-recommends',
-    '-o',
-    'DPkg::Lock::Timeout=300',
-    ...missing,
-  ];
-  const { code, output } = await run('apt-get', args, { env, capture: true });
-  if (code === 0) return;
-  console.error(
-    `${updated.code === 0 ? '' : updated.output}${output}\nThey could not be installed; going on without.`,
-  );
+  });
 }

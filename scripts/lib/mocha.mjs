@@ -24,7 +24,7 @@ function readCounts(file) {
 
 /** Resolves with `{ passed, failed, skipped }`; whatever ends the run early is counted as one failure. */
 export async function runMocha({ label, node, files, options }) {
-  const countsFile = join(root, 'build/counts', `${label}.json`);
+  const countsFile = join(root, 'build/counts', `${label.replaceAll(/\W/g, '-')}.json`);
   mkdirSync(dirname(countsFile), { recursive: true });
   rmSync(countsFile, { force: true });
 

@@ -10,11 +10,16 @@ export const root = fileURLToPath(new URL('../../', import.meta.url));
  * Resolves with `{ code, output }`: the exit code (128 when a signal ended it) and, with `capture`, what it printed.
  * Never rejects for a command that ran and failed.
  */
-export function run(command, args, { cwd = root, env = {}, capture = false, onSpawn = undefined } = {}) {
+export function run(
+  command,
+  args,
+  { cwd = root, env = {}, capture = false, timeout = undefined, onSpawn = undefined } = {},
+) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
       cwd,
       env: { ...process.env, ...env },
+      timeout,
       stdio: capture ? ['ignore', 'pipe', 'pipe'] : 'inherit',
     });
     let output = '';

@@ -6,38 +6,47 @@ import { FaultProxy } from '../support/rigs/fault-proxy.js';
 import { sharedRabbit } from '../support/rigs/shared-rabbit.js';
 import { rabbitFaults } from './rabbit-faults.js';
 
-const rabbit = await sharedRabbit();
-const direct = await rabbit.vhost();
-const vhost = new URL(direct).pathname.slice(1);
-const proxy = await FaultProxy.start({ port: rabbit.port });
 /** Short waits, so that a cut link is back soon. */
-const options =
+const OPTIONS =
   'kombu_reconnect_delay=0.05&kombu_reconnect_splay=0.05&connect_timeout=2&max_message_bytes=8388608&rabbit_interval_max=1';
+const VARIANTS = {
+  '': '',
+  ', with quorum queues and confirmed acceptance':
+    '&rabbit_quorum_queue=true&rabbit_transient_quorum_queue=true&acceptance=confirmed',
+};
 
-/** What the manifest leaves out: told by a test of its own, as a run with skipped tests counts as failed. */
-const leftOut: string[] = [];
-const manifestIt = Object.assign((title: string, run: () => Promise<void>) => it(title, run), {
-  skip: (title: string) => leftOut.push(title),
-});
+const rabbit = await sharedRabbit();
 
-describe('the RabbitMQ driver, AMQP 0-9-1', function () {
-  this.timeout(30_000);
+for (const [variant, more] of Object.entries(VARIANTS)) {
+  const direct = await rabbit.vhost();
+  const vhost = new URL(direct).pathname.slice(1);
+  const proxy = await FaultProxy.start({ port: rabbit.port });
 
-  it('leaves out only what oslo names cannot keep apart: a queue is <topic>.<server> on every exchange', () => {
-    expect(leftOut).to.have.length(13);
-    for (const title of leftOut)
-      expect(title).to.match(/\[skipped: the driver states isolatedNames: false\]$/);
+  /** What the manifest leaves out: told by a test of its own, as a run with skipped tests counts as failed. */
+  const leftOut: string[] = [];
+  const manifestIt = Object.assign((title: string, run: () => Promise<void>) => it(title, run), {
+    skip: (title: string) => leftOut.push(title),
   });
 
-  after(() => proxy.close());
+  describe(`the RabbitMQ driver, AMQP 0-9-1${variant}`, function () {
+    this.timeout(30_000);
 
-  driverSuite({
-    describe,
-    it: manifestIt,
-    url: `${proxy.url(direct)}?${options}`,
-    drivers: [rabbitDriver],
-    faults: rabbitFaults(proxy, rabbit, vhost),
-    waitMs: 12_000,
-    stress: Number(process.env['STRESS'] ?? 1),
+    it('leaves out only what oslo names cannot keep apart: a queue is <topic>.<server> on every exchange', () => {
+      expect(leftOut).to.have.length(13);
+      for (const title of leftOut)
+        expect(title).to.match(/\[skipped: the driver states isolatedNames: false\]$/);
+    });
+
+    after(() => proxy.close());
+
+    driverSuite({
+      describe,
+      it: manifestIt,
+      url: `${proxy.url(direct)}?${OPTIONS}${more}`,
+      drivers: [rabbitDriver],
+      faults: rabbitFaults(proxy, rabbit, vhost),
+      waitMs: 12_000,
+      stress: Number(process.env['STRESS'] ?? 1),
+    });
   });
-});
+}

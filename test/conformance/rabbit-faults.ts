@@ -15,8 +15,8 @@ export function rabbitFaults(proxy: FaultProxy, rabbit: RabbitNode, vhost: strin
     },
     resume: () => proxy.heal(),
     cancelConsumers: async () => {
-      const queues = (await rabbit.view.queues(vhost)).filter(({ consumers }) => consumers > 0); // soon done
-      for (const { name } of queues) await rabbit.view.deleteQueue(vhost, name); // which cancels its consumers
+      const names = (await rabbit.view.consumers(vhost)).map(({ queue_name }) => queue_name);
+      for (const name of new Set(names)) await rabbit.view.deleteQueue(vhost, name); // which cancels its consumers
     },
   };
 }

@@ -68,7 +68,7 @@ describe('documentation: examples', function () {
     expect(await compileAndRun('early-sigterm', named(examples), EARLY_SIGTERM)).to.equal('');
   });
 
-  it('the service of the service guide finishes over its ops topic what SIGTERM finds open, prints what the page says, and exits with 0 (GS-3, GS-30)', async () => {
+  it('the service of the service guide finishes over its ops topic what SIGTERM finds open, prints what the page says, and exits with 0 (GS-3, GS-30, GS-77)', async () => {
     const examples = docExamples(join(root, 'docs/service-guide.md'));
     expect([...named(examples).keys()]).to.deep.equal(['copier-api.ts', 'copier.ts', 'main.ts']);
     const printed = await compileAndRun('service-guide', named(examples));

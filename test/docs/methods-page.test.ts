@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { COMPUTE_METHODS, CONDUCTOR_METHODS, SCHEDULER_METHODS } from '@ebbgate/compute';
 import { methodsPage } from '#compute/rpc/methods-page.js';
+import { OBJECT_METHODS } from '#compute/rpc/object-methods.js';
 
 describe('the page of methods', () => {
   it('is what the table gives: node packages/compute/dist/main.js methods --markdown > docs/methods.md (GS-41)', () => {
@@ -12,7 +13,7 @@ describe('the page of methods', () => {
 
   it('has a row for each method of compute, conductor and scheduler', () => {
     const rows = methodsPage().match(/^\| `\w+` /gm);
-    const tables = [COMPUTE_METHODS, CONDUCTOR_METHODS, SCHEDULER_METHODS];
+    const tables = [COMPUTE_METHODS, CONDUCTOR_METHODS, OBJECT_METHODS, SCHEDULER_METHODS];
     expect(rows?.map((row) => row.slice(3, -2))).to.deep.equal(tables.flatMap((table) => Object.keys(table)));
   });
 });

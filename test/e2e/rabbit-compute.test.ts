@@ -203,7 +203,7 @@ describe('compute daemons and conductors as processes, on RabbitMQ', function ()
           ['conductor', '--manager-shutdown-timeout', '200'],
           /must be less than graceful_shutdown/,
         ],
-        ['rabbit://h/', ['conductor', '--records', 'disk'], /--records must be memory or rpc/],
+        ['rabbit://h/', ['conductor', '--records', 'disk'], /--records must be database or rpc/],
       ] as const) {
         const refused = new DaemonProcess(url, argv);
         expect((await refused.ended).code).to.equal(2);

@@ -55,7 +55,7 @@ class Site {
   }
 
   async #daemon(...argv: string[]): Promise<DaemonProcess> {
-    const daemon = new DaemonProcess(this.#url, argv, { limitMs: 120_000 });
+    const daemon = new DaemonProcess(this.#url, argv);
     this.#daemons.push(daemon);
     await (argv[0] === 'compute' ? daemon.serves() : daemon.event(({ kind }) => kind === 'serves'));
     return daemon;

@@ -149,6 +149,7 @@ describe('several workers of one daemon, on RabbitMQ', function () {
         '3',
         '--scheduler',
         'local',
+        ...['--database', 'memory:'],
       );
       await site.start('compute', '--host', 'h1', '--state-dir', site.guests, '--boot-ms', '20');
       const uuids = [...(await site.boot(6))];

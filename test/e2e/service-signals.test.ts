@@ -50,6 +50,35 @@ describe('signals to a service that is a process', function () {
     expect(process.stderr).to.equal('');
   });
 
+  it('drains at a SIGTERM that comes while a method blocks the event loop, once that has ended (GS-34, GS-78)', async () => {
+    const process = worker({ tasks: 1, blockTasksMs: 500 });
+    await process.line('state running');
+    process.write('block\n');
+    await process.line('blocked');
+    process.signal('SIGTERM');
+    await process.line('step tasks');
+    process.write('end\n');
+    expect(await process.ended).to.deep.equal({ code: 0, signal: null });
+    expect(since(process, 'free').slice(1)).to.deep.equal(DRAIN);
+  });
+
+  it('is what a pod needs: ready until SIGTERM, then live and not ready while it finishes, and gone with 0 before SIGKILL (GS-7)', async () => {
+    const process = worker({ tasks: 1, health: true });
+    await process.line('state running');
+    const port = process.lines.find((line) => line.startsWith('health '))?.split(' ')[1] ?? '';
+    const probe = async (path: string): Promise<number> =>
+      (await fetch(`http://127.0.0.1:${port}${path}`)).status;
+    expect([await probe('/livez'), await probe('/readyz')]).to.deep.equal([200, 200]);
+    const killer = setTimeout(() => process.signal('SIGKILL'), 15_000); // terminationGracePeriodSeconds
+    process.signal('SIGTERM');
+    await process.line('step tasks');
+    expect([await probe('/livez'), await probe('/readyz')]).to.deep.equal([200, 503]);
+    process.write('end\n');
+    expect(await process.ended).to.deep.equal({ code: 0, signal: null });
+    clearTimeout(killer);
+    expect(await probe('/livez').catch(() => 'nobody')).to.equal('nobody');
+  });
+
   it('drains at SIGTERM without an ops server (GS-37)', async () => {
     const process = worker({ ops: false });
     await process.line('state running');
@@ -109,7 +138,7 @@ describe('signals to a service that is a process', function () {
     expect(await process.ended).to.deep.equal({ code: 130, signal: null });
   });
 
-  it('reads its configuration again at SIGHUP and goes on; during a drain that does nothing (GS-106, COMP-20)', async () => {
+  it('reads its configuration again at SIGHUP and goes on; during a drain that does nothing (B13, GS-106, COMP-20)', async () => {
     const process = worker({ tasks: 1 });
     await process.line('state running');
     process.signal('SIGHUP');
@@ -123,7 +152,7 @@ describe('signals to a service that is a process', function () {
     expect(process.lines.at(-1)).to.equal('state exited');
   });
 
-  it('ends with 3 when tasks overran, after clean-up, with what is left written down (GS-69, GS-84, COMP-04)', async () => {
+  it('ends with 3 when tasks overran, after clean-up, with what is left written down (B12, GS-69, GS-84, COMP-04)', async () => {
     const process = worker({ tasks: 2, budgets });
     await process.line('state running');
     process.signal('SIGTERM');
@@ -160,7 +189,7 @@ describe('signals to a service that is a process', function () {
     expect(process.lines).to.include('cleanupHost').and.include('journal task-0');
   });
 
-  it('ends with 4 when the event loop was blocked beyond the overall time (GS-80)', async () => {
+  it('ends with 4 when the event loop was blocked beyond the overall time (GS-78, GS-80)', async () => {
     const process = worker({ blockMs: 700, budgets });
     await process.line('state running');
     process.signal('SIGTERM');

@@ -11,7 +11,7 @@ interface Verdict {
   readonly name?: 'basic.ack' | 'basic.nack';
 }
 
-describe('confirms that cannot be true', function () {
+describe('what a broker says of messages', function () {
   this.timeout(15_000);
   let peer: AmqpPeer;
   let bed: Bed;
@@ -97,21 +97,44 @@ describe('confirms that cannot be true', function () {
 
   it('true ones in any order confirm each message as its own, with none left over (AMQP-02)', async () => {
     const { sends, last } = await sendUnanswered(6);
-    const nack = { deliveryTag: 5, name: 'basic.nack' } as const;
     // 4 alone, then all up to 3: 4 is confirmed and not to come again.
-    say(last, { deliveryTag: 2 }, { deliveryTag: 4 }, { deliveryTag: 3, multiple: true }, nack, {
-      deliveryTag: 6,
-    });
-    const outcomes = await Promise.allSettled(sends);
-    expect(outcomes.map(({ status }) => status === 'fulfilled')).to.deep.equal([
-      true,
-      true,
-      true,
-      true,
-      false,
-      true,
-    ]);
+    say(last, { deliveryTag: 2 }, { deliveryTag: 4 }, { deliveryTag: 3, multiple: true }, { deliveryTag: 6 });
+    await Promise.all([...sends.slice(0, 4), sends[5]]);
     for (let n = 0; n < 3; n += 1) await send(transport, toTopic(where), 'x');
     expect(peer.received('confirm.select')).to.have.length(1);
+    say(last, { deliveryTag: 5, name: 'basic.nack' });
+    expect((await failure(sends[4] ?? Promise.resolve())).outcome).to.equal('not-sent');
+  });
+
+  it('a refusal: what is sent from then on has another channel, what is under way keeps its own, which is closed then (AMQP-02)', async () => {
+    const { sends, last } = await sendUnanswered(2);
+    say(last, { deliveryTag: 1, name: 'basic.nack' });
+    const refused = await failure(sends[0] ?? Promise.resolve());
+    expect([refused.code, refused.outcome]).to.deep.equal(['ERR_DELIVERY', 'not-sent']);
+    await send(transport, toTopic(where), 'on another channel');
+    const channels = new Set(peer.received('basic.publish').map(({ channel }) => channel));
+    expect(channels.size).to.equal(2);
+    expect(peer.received('channel.close')).to.have.length(0);
+    say(last, { deliveryTag: 2 });
+    await sends[1];
+    expect((await peer.next('channel.close')).channel).to.equal(last.channel);
+    expect(bed.log.ordinaryText()).to.not.match(/channel/);
+  });
+
+  it('many refusals do not open a channel each (AMQP-02, AMQP-36)', async () => {
+    const end = peer.script('basic.publish', (event) => {
+      say(event, { deliveryTag: event.confirmTag ?? 0, name: 'basic.nack' });
+    });
+    for (let n = 0; n < 20; n += 1) await failure(send(transport, toTopic(where), 'x'));
+    end();
+    expect(peer.received('confirm.select')).to.have.length(2);
+  });
+
+  it('a refusal of a reply: it is sent again, as its receiver knows duplicates (AMQP-25)', async () => {
+    peer.scriptOnce('basic.publish', (event) => {
+      say(event, { deliveryTag: 1, name: 'basic.nack' });
+    });
+    await send(transport, { kind: 'reply', address: 'reply_1' }, 'x');
+    expect(peer.received('basic.publish')).to.have.length(2);
   });
 });

@@ -9,7 +9,7 @@ const SCRIPT = join(import.meta.dirname, '../fixtures/processes/hostile-broker.j
 const CASES = 11 * 16 + 8 * 6;
 
 describe('a broker that does its worst', function () {
-  this.timeout(30_000);
+  this.timeout(120_000);
 
   it('never ends the process: nonsense and closes at each phase are told, and followed by a new start (AMQP-05, AMQP-09, CORE-11)', async () => {
     const child = new TestProcess('--unhandled-rejections=strict', [SCRIPT]);

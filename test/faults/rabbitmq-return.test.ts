@@ -1,3 +1,4 @@
+import type { Transport } from '@ebbgate/core';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import { deferred } from '../support/deferred.js';
@@ -45,6 +46,39 @@ describe('losses and ends, with RabbitMQ', function () {
     await bed.serve(bare, source(), {});
     expect(bed.log.ordinaryText()).to.contain('not durable');
   });
+
+  const opens = {
+    reply: (transport: Transport) => transport.openReplyQueue(() => undefined),
+    fanout: (transport: Transport) => bed.listen(transport, source()),
+  };
+  for (const [kind, open] of Object.entries(opens)) {
+    it(`leaves no ${kind} queue for good when its owner dies before it consumes, at whichever answer of the broker (AMQP-24)`, async () => {
+      const { proxy, node, vhost } = bed;
+      const found: string[][] = [];
+      // Less than the answer to a declaration has: at the first step that finds the queue, its owner does not know of it.
+      const step = 24;
+      let isOpen = false;
+      for (let bytes = 1; !isOpen; bytes += step) {
+        const transport = await bed.connected(bed.url, { rabbit_transient_queues_ttl: 1 });
+        await proxy.setDoorman('refuse');
+        proxy.setWeather('toClient', { cutAfterBytes: bytes });
+        const opened = open(transport).then(() => true);
+        const { links } = proxy;
+        isOpen = await Promise.race([opened, ...links.map(({ closed }) => closed.then(() => false))]);
+        proxy.cut();
+        const private_ = (await node.view.queues(vhost)).filter(({ name }) => name.includes(`${kind}_`));
+        found.push(private_.map(({ name }) => name));
+        opened.catch(() => undefined);
+        await transport.close();
+        await proxy.heal();
+      }
+      expect(found[0]).to.deep.equal([]);
+      expect(found.flat()).to.have.length.above(1);
+      await eventually('the queues to expire', WAIT_MS, async () => {
+        return (await node.view.queues(vhost)).every(({ name }) => !name.includes(`${kind}_`));
+      });
+    });
+  }
 
   it('sends a reply again whose queue is missing for a moment (AMQP-25, AMQP-35)', async () => {
     const where = source();

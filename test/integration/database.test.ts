@@ -33,7 +33,7 @@ function describeLasting(name: string, newDatabase: () => Promise<string>): void
       const url = await newDatabase();
       await withRecords(url, async ({ instances, services, allocations, cells }) => {
         await instances.create(Instance.create({ uuid: 'u', host: 'h', metadata: { a: '1' } }));
-        await services.report({ binary: 'compute', host: 'h', state: 'running', reportedAtMs: 1 });
+        await services.register({ binary: 'compute', host: 'h', state: 'running', reportedAtMs: 1 });
         await allocations.report('h', ONE);
         await allocations.claim('u', 'h', ONE);
         await cells.save(new Cell({ name: 'c', transportUrl: 'memory:', databaseUrl: 'memory:' }));
@@ -61,6 +61,7 @@ function describeLasting(name: string, newDatabase: () => Promise<string>): void
       });
       await withRecords(url, async ({ mappings }) => {
         expect(await mappings.find('u')).to.equal('two');
+        expect([await mappings.countIn('one'), await mappings.countIn('two')]).to.deep.equal([0, 1]);
       });
     });
 
@@ -76,7 +77,9 @@ function describeLasting(name: string, newDatabase: () => Promise<string>): void
       await Promise.all(all.map((records) => records.close()));
       for (const worker of workers) worker.kill();
       await Promise.all(workers.map(({ ended }) => ended));
-      expect(log.at('info').map(({ fields }) => fields['taken'])).to.deep.equal([['0001-records']]);
+      expect(log.at('info').map(({ fields }) => fields['taken'])).to.deep.equal([
+        ['0001-records', '0002-services'],
+      ]);
     });
 
     it('is refused, and left as it is, when a newer version has been at it', async () => {
@@ -180,7 +183,7 @@ function describeLasting(name: string, newDatabase: () => Promise<string>): void
         await records.instances.update('u', { host: 'h' });
         await failureOf(records.instances.update('u', { host: 'x' }, { host: [null] }));
         await records.migrations.create(Migration.create({ uuid: 'm', status: 'accepted' }));
-        await records.services.report({ binary: 'compute', host: 'h', state: 'running', reportedAtMs: 1 });
+        await records.services.register({ binary: 'compute', host: 'h', state: 'running', reportedAtMs: 1 });
         await records.services.update('compute', 'h', { disabled: true });
         expect(told).to.deep.equal(['u -', 'u h', 'accepted', 'h false', 'h true']);
       });

@@ -96,7 +96,11 @@ describe('the main job on a database', function () {
         2,
         /give one of them/,
       ],
-      [['conductor', '--transport', 'amqp://h', '--database', 'memory:', '--workers', '2'], 2, /can share/],
+      [
+        ['conductor', '--transport', 'amqp://h', '--state-dir', '/dev/null/x'],
+        2,
+        /^error: The folder \/dev\/null\/x of the database cannot be made: give --database or --state-dir\n$/,
+      ],
     ] as const) {
       const ended = await run(args);
       expect(ended.err).to.match(text);

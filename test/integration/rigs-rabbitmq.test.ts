@@ -11,7 +11,6 @@ import { rejectionOf } from '../support/deferred.js';
 import { AmqpClient } from '../support/rigs/amqp-client.js';
 import { eventually, within } from '../support/rigs/deadline.js';
 import { FaultProxy } from '../support/rigs/fault-proxy.js';
-import { rabbitCluster } from '../support/rigs/rabbit-cluster.js';
 import { RabbitNode } from '../support/rigs/rabbitmq.js';
 import { sharedRabbit } from '../support/rigs/shared-rabbit.js';
 
@@ -216,21 +215,6 @@ describe('a private RabbitMQ', function () {
         const folder = other.whereabouts.folder;
         await Promise.all([one.dispose(), other.dispose()]);
         expect(existsSync(folder)).to.equal(false);
-      }
-    });
-
-    it('makes a cluster, with one URL for all nodes', async () => {
-      const cluster = await rabbitCluster(2);
-      try {
-        const names = cluster.nodes.map(({ name }) => name);
-        for (const node of cluster.nodes)
-          expect(await node.view.evaluate('rabbit_nodes:all_running()')).to.have.members(names);
-        const [first, second] = cluster.nodes.map(
-          ({ port, password }) => `tester:${password}@127.0.0.1:${port}`,
-        );
-        expect(await cluster.vhost('v')).to.equal(`rabbit://${String(first)},${String(second)}/v`);
-      } finally {
-        await cluster.dispose();
       }
     });
 

@@ -1,12 +1,15 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createInterface } from 'node:readline';
 import { type DaemonEvent, readDaemonLine } from '#compute/main-job/daemon-events.js';
 
 const PROGRAM = fileURLToPath(new URL('../../../packages/compute/dist/main.js', import.meta.url));
-/** Nothing here takes longer, unless it is said; what does is killed. */
-const LIMIT_MS = 60_000;
+/** No test has a daemon for longer, unless it is said; it ends with the tests, too. */
+const LIMIT_MS = 600_000;
 
 /** How a daemon ended. */
 export interface DaemonEnd {
@@ -21,6 +24,8 @@ export class DaemonProcess {
   readonly events: DaemonEvent[] = [];
   /** What it has logged. */
   log = '';
+  /** Where it keeps what it is not told where to keep. */
+  readonly #data = mkdtempSync(join(tmpdir(), 'ebbgate-data-'));
   readonly #waiting = new Set<() => void>();
   #over = false;
 
@@ -28,11 +33,11 @@ export class DaemonProcess {
   constructor(
     url: string,
     argv: readonly string[],
-    { limitMs = LIMIT_MS }: { readonly limitMs?: number } = {},
+    { limitMs = LIMIT_MS, logLevel = 'warn' }: { readonly limitMs?: number; readonly logLevel?: string } = {},
   ) {
-    this.child = fork(PROGRAM, [...argv, '--events', '--end-with-parent', '--log-level', 'warn'], {
+    this.child = fork(PROGRAM, [...argv, '--events', '--end-with-parent', '--log-level', logLevel], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      env: { PATH: process.env['PATH'], EBBGATE_URL: url },
+      env: { PATH: process.env['PATH'], EBBGATE_URL: url, XDG_DATA_HOME: this.#data },
       timeout: limitMs,
       killSignal: 'SIGKILL',
     });
@@ -66,6 +71,7 @@ export class DaemonProcess {
       this.#wake();
     });
     const [code, signal] = (await once(this.child, 'close')) as [number | null, NodeJS.Signals | null];
+    rmSync(this.#data, { recursive: true, force: true });
     this.#over = true;
     this.#wake();
     return { code, signal };

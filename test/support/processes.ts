@@ -6,8 +6,8 @@ export interface ProcessEnd {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** No test process lives longer than this. */
-const LIFE_MS = 20_000;
+/** No test process lives longer than this, on a machine that may be busy. */
+const LIFE_MS = 60_000;
 
 /** A Node process started by a test, whose lines can be waited for. */
 export class TestProcess {

@@ -124,6 +124,19 @@ export class HostDownError extends MessagingError {
 }
 
 /**
+ * The host that asks, or is to start, was forced down (`ERR_FENCED`): nothing was done. It may go on with what it does once
+ * it has learnt of it, and was called up again.
+ */
+export class FencedError extends MessagingError {
+  /** The brand of its instances. */
+  static override readonly kind: string = 'FencedError';
+
+  constructor(message: string, options: MessagingErrorOptions = {}) {
+    super(message, { outcome: 'answered', ...options, code: 'ERR_FENCED' });
+  }
+}
+
+/**
  * The database cannot be reached, or cannot do what was asked (`ERR_DATABASE`). With `outcome` `unknown` the connection
  * was lost while a change was being committed: it is there as a whole, or not at all.
  */

@@ -1,5 +1,6 @@
 export type { ActionParts } from './api/action-parts.js';
 export { InstanceActions } from './api/actions.js';
+export { GuestControls, type PlainControl } from './api/guest-controls.js';
 export { Rebuilds } from './api/rebuilds.js';
 export { ExternalEvents } from './api/external-events.js';
 export { Moves } from './api/moves.js';
@@ -9,14 +10,23 @@ export {
   type CellAccess,
   CellRegistry,
   type CellRegistryOptions,
+  type CellSource,
   type ConductorCells,
   type ImageRemoval,
 } from './cells/cell-access.js';
 export type { AllocationRatios } from './compute/capacity-report.js';
 export { ComputeHost, type ComputeHostEvents } from './compute/compute-host.js';
+export type { ForcedDownStart } from './compute/fence.js';
 export type { CompleteHostOptions, ComputeHostOptions } from './compute/host-options.js';
 export type { HostProcess } from './compute/host-process.js';
 export type { ComputeLimits } from './compute/manager.js';
+export {
+  FileJournal,
+  type JournalChange,
+  type JournalEntry,
+  MemoryJournal,
+  type RequestJournal,
+} from './compute/request-journal.js';
 export {
   type ConductorService,
   conductorService,
@@ -42,12 +52,14 @@ export type {
   Repository,
   Resources,
   ServiceChanges,
+  ServiceFilter,
   ServiceRecord,
   ServiceReport,
   ServiceRepository,
 } from './db/repositories.js';
 export {
   DatabaseError,
+  FencedError,
   ExternalEventError,
   FieldUnsetError,
   HostDownError,
@@ -76,6 +88,7 @@ export { InstanceExternalEvent, type InstanceExternalEventFields } from './objec
 export { Flavor, type FlavorFields } from './objects/flavor.js';
 export { ImageMeta, type ImageMetaFields, ImageMetaProps } from './objects/image-meta.js';
 export { Instance, type InstanceFields } from './objects/instance.js';
+export { InstanceFault, type InstanceFaultFields } from './objects/instance-fault.js';
 export { LibvirtLiveMigrateData, type LibvirtLiveMigrateDataFields } from './objects/migrate-data.js';
 export { MigrationContext, type MigrationContextFields } from './objects/migration-context.js';
 export { Migration, type MigrationFields } from './objects/migration.js';
@@ -89,6 +102,7 @@ export { type FieldName, NovaObject, type ObjectIdentity } from './objects/nova-
 export { Destination, type DestinationFields } from './objects/destination.js';
 export { InstanceGroup, type InstanceGroupFields } from './objects/instance-group.js';
 export { type SelectionFields, SelectionObject } from './objects/selection.js';
+export { ShareMapping, type ShareMappingFields } from './objects/share-mapping.js';
 export { RequestSpec, type RequestSpecFields, SchedulerLimits } from './objects/request-spec.js';
 export type { MigrationStatus, TaskState, VmState } from './objects/states.js';
 export { ComputeApi, type ComputeApiOptions } from './rpc/compute-api.js';
@@ -128,28 +142,41 @@ export { LocalScheduler, type LocalSchedulerOptions } from './scheduler/local-sc
 export { RemoteScheduler, type RemoteSchedulerOptions } from './scheduler/remote-scheduler.js';
 export type { Scheduler, Selection, SelectOptions } from './scheduler/scheduler.js';
 export { schedulerService, type SchedulerServiceOptions } from './scheduler/scheduler-service.js';
+export type { DrainSight, TaskSight } from './servicegroup/drain-sight.js';
+export type {
+  ServiceNotification,
+  ServiceNotifications,
+  ServiceStatusPayload,
+} from './servicegroup/service-notifications.js';
+export { HostEpoch } from './servicegroup/host-epoch.js';
 export { Liveness, type LivenessOptions } from './servicegroup/liveness.js';
 export type { VersionCapSources } from './rpc/version-caps.js';
 export { COMPUTE_SERVICE_VERSION } from './rpc/version-levels.js';
 export type { ConsoleAddress, PowerOffOptions, SnapshotOptions, VirtActions } from './virt/actions.js';
 export type {
+  CopyProgress,
   DestroyOptions,
   Guest,
   GuestState,
   LiveMigrateOptions,
-  MemoryProgress,
+  MigrationProgress,
   SpawnOptions,
   VirtDriver,
 } from './virt/driver.js';
 export type { ColdMoves, RestartOptions } from './virt/cold-moves.js';
 export { FakeActions, type FakeActionsOptions } from './virt/fake-actions.js';
+export type { FakeOrder, FakeOrders, GuestNames } from './virt/fake-orders.js';
 export { FakeSnapshotMoves, type FakeSnapshotMovesParts } from './virt/fake-snapshot-moves.js';
 export { FakeColdMoves, type FakeColdMovesParts } from './virt/fake-cold-moves.js';
+export { FakeGuestControl, type FakeGuestControlParts } from './virt/fake-guest-control.js';
 export { FakeVirtDriver, type FakeVirtOptions } from './virt/fake.js';
+export type { GuestControl, RescueOptions } from './virt/guest-control.js';
 export { HypervisorDirectory } from './virt/hypervisor-directory.js';
 export { HypervisorNetwork } from './virt/hypervisor-network.js';
 export type { GuestStore, Hypervisors, ImageStore } from './virt/hypervisors.js';
 export type { Pause } from './virt/pause.js';
-export { type Hold, StepControl, type VirtStep } from './virt/step-control.js';
+export { type Hold, StepControl, type StepOptions } from './virt/step-control.js';
 export type { SnapshotMoves } from './virt/snapshot-moves.js';
+export { VIRT_STEPS, type VirtStep } from './virt/virt-steps.js';
 export type { WorkOptions } from './virt/work-options.js';
+export type { TableClientOptions } from './rpc/table-client.js';

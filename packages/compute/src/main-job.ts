@@ -84,7 +84,7 @@ async function runOnDatabase(
       `No ops servers: follow-ups go to topic compute; calls wait ${wishes.rpcTimeoutMs} ms for a sign of life`,
     );
   }
-  const scenario = new Scenario(cloud, observer, recorded, options, step);
+  const scenario = new Scenario(cloud, observer, recorded, options, step, parts.interrupted);
   const checks = await orCutOff(runOn(cloud, scenario, observer, step), cloud, lastWord, parts.interrupted);
   await close(); // not when it was cut off: what is left of it may still read and write until the process ends
   const holds = checks.every((check) => check.holds);

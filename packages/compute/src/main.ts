@@ -5,10 +5,12 @@ import { Command, CommanderError } from 'commander';
 import { DatabaseError } from './errors.js';
 import { brokerAt, isInProcess } from './main/broker.js';
 import { stderrLog } from './main/daemon.js';
+import { cellCommand } from './main/cell-commands.js';
 import { daemonCommands } from './main/daemon-commands.js';
 import { canDraw } from './main/local-terminal.js';
+import { methodsCommand } from './main/methods-command.js';
 import { operatorCommands } from './main/operator-commands.js';
-import { type JobParts, runMainJob } from './main-job.js';
+import type { JobParts } from './main-job.js';
 import { DaemonError } from './main-job/daemon.js';
 import { Interruption, INTERRUPTION_CODES } from './main-job/interruption.js';
 import type { View } from './main-job/job-events.js';
@@ -17,8 +19,6 @@ import { JsonView } from './main-job/json-view.js';
 import { LiveView } from './main-job/live-view.js';
 import { PlainView } from './main-job/plain-view.js';
 import { OperatorError, OperatorUsageError } from './operator/work.js';
-import { methodsPage } from './rpc/methods-page.js';
-import { methodsText } from './rpc/methods-text.js';
 
 const EXIT = { holds: 0, broken: 1, usage: 2, outputClosed: 141 } as const;
 
@@ -71,6 +71,7 @@ async function mainJob(flags: unknown): Promise<void> {
   const now = (): number => performance.now() - beganAt;
   const view = makeView(options.json, now);
   try {
+    const { runMainJob } = await import('./main-job.js');
     const parts = { view, logger, now, interrupted, temporaryFolder: tmpdir() };
     const holds = await runMainJob(options, { ...parts, ...processes });
     process.exitCode = holds ? EXIT.holds : EXIT.broken;
@@ -107,14 +108,15 @@ function program(): Command {
     .action(mainJob);
   for (const command of operatorCommands(endWithReader)) root.addCommand(command);
   for (const command of daemonCommands()) root.addCommand(command.copyInheritedSettings(root));
+  root.addCommand(cellCommand(endWithReader));
+  root.addCommand(methodsCommand(endWithReader).copyInheritedSettings(root));
   root
-    .command('methods')
-    .description('Prints the table of compute methods: version, call or cast, topic, arguments.')
-    .option('--json', 'as one JSON object')
-    .option('--markdown', 'the tables of conductor and scheduler too, as a page of the documentation')
-    .action(({ json, markdown }: { readonly json?: boolean; readonly markdown?: boolean }) => {
+    .command('openapi')
+    .description('Prints the OpenAPI description of the HTTP API.')
+    .action(async () => {
       endWithReader();
-      process.stdout.write(markdown === true ? methodsPage() : methodsText(json === true));
+      const { apiDescription } = await import('./main/api-description.js');
+      process.stdout.write(await apiDescription());
     });
   for (const command of root.commands) command.exitOverride();
   return root;

@@ -1,5 +1,5 @@
 import { diagnostics, type HandledAs } from './diagnostics.js';
-import type { Delivery, ServerSource } from './driver.js';
+import type { Delivery, MaybePromise, ServerSource } from './driver.js';
 import { DuplicateWindow } from './duplicate-window.js';
 import { Executor } from './executor.js';
 import { HeldDeliveries } from './held-deliveries.js';
@@ -118,7 +118,7 @@ export class DeliveryRunner<Request> {
       return;
     }
     if (this.#isSuperfluous(delivery, request)) return;
-    if (this.#handler.beforeAccept) void this.#journalThenAccept(delivery, request);
+    if (this.#handler.beforeAccept) this.#journalThenAccept(delivery, request);
     else this.#accept(delivery, request);
   }
 
@@ -137,18 +137,35 @@ export class DeliveryRunner<Request> {
     return id !== undefined && this.#window.has(id) ? 'duplicate' : undefined;
   }
 
-  async #journalThenAccept(delivery: Delivery, request: Request): Promise<void> {
+  #journalThenAccept(delivery: Delivery, request: Request): void {
+    let journalled: MaybePromise<void>;
     try {
-      await this.#handler.beforeAccept?.(request);
+      journalled = this.#handler.beforeAccept?.(request);
     } catch (error) {
-      this.#intake.onRefused(); // first: what goes back must not come here again at once
-      this.release(delivery);
-      this.#failed(error);
+      this.#notJournalled(delivery, error);
       return;
     }
-    this.#intake.onAccepted();
-    // Time has passed: its caller may have given up, or a copy of it may have begun.
-    if (!this.#isSuperfluous(delivery, request)) this.#accept(delivery, request);
+    if (journalled === undefined) {
+      this.#intake.onAccepted();
+      this.#accept(delivery, request);
+      return;
+    }
+    journalled.then(
+      () => {
+        this.#intake.onAccepted();
+        // Time has passed: its caller may have given up, or a copy of it may have begun.
+        if (!this.#isSuperfluous(delivery, request)) this.#accept(delivery, request);
+      },
+      (error: unknown) => {
+        this.#notJournalled(delivery, error);
+      },
+    );
+  }
+
+  #notJournalled(delivery: Delivery, error: unknown): void {
+    this.#intake.onRefused(); // first: what goes back must not come here again at once
+    this.release(delivery);
+    this.#failed(error);
   }
 
   #accept(delivery: Delivery, request: Request): void {

@@ -15,7 +15,7 @@ import {
 } from '@ebbgate/core';
 import { requestMessage, type RequestSending, type RpcRequest } from './envelope.js';
 import { checkOptions, Prepared, type RpcClientOptions, type Shared } from './client-options.js';
-import { type ClientCall, compose } from './interceptors.js';
+import { type ClientCall, compose, settling } from './interceptors.js';
 import {
   type CallerContext,
   checkSendOptions,
@@ -60,7 +60,7 @@ export class RpcClient {
     this.#shared = shared;
     this.#settings = settings;
     if (shared.interceptors.length > 0)
-      this.#chain = compose(shared.interceptors, (call) => this.#send(call));
+      this.#chain = compose(shared.interceptors, (call) => this.#send(call), settling);
   }
 
   /** Where it sends to, and which interface. */

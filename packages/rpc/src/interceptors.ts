@@ -43,56 +43,56 @@ export interface ServerRequest {
  * Stands around every message of one side: may look at it, replace it, answer it by itself, or refuse it by throwing.
  * It hands on by calling `next`, once at most, and returns what that gives or something else.
  */
-export type Interceptor<Message> = (
+export type Interceptor<Message, Outcome> = (
   message: Message,
-  next: (message: Message) => Promise<unknown>,
-) => Promise<unknown>;
+  next: (message: Message) => Outcome,
+) => Outcome;
 
 /** Around each send of a client; `call` and `cast` alike. */
-export type ClientInterceptor = Interceptor<ClientCall>;
-
-/** Around each request that a server has accepted, before its endpoint is looked for. */
-export type ServerInterceptor = Interceptor<ServerRequest>;
+export type ClientInterceptor = Interceptor<ClientCall, Promise<unknown>>;
 
 /**
- * One function out of a chain, the first interceptor outermost. Without interceptors it is `last` itself. Whatever an
- * interceptor throws, the promise rejects with it.
- *
- * @throws (rejects with) MessagingError (`ERR_MESSAGING`) when an interceptor calls `next` a second time: a retry
- * belongs around the client, where each try has a message of its own
+ * Around each request that a server has accepted, before its endpoint is looked for. What `next` gives is a promise only
+ * when the method, or an interceptor further in, gives one: `await` it. So a short method costs no promise.
  */
-export function compose<Message>(
-  interceptors: readonly Interceptor<Message>[],
-  last: (message: Message) => Promise<unknown>,
-): (message: Message) => Promise<unknown> {
-  return interceptors.reduceRight<(message: Message) => Promise<unknown>>(
-    (next, each) => around(each, next),
+export type ServerInterceptor = Interceptor<ServerRequest, unknown>;
+
+/**
+ * One function out of a chain, the first interceptor outermost. Without interceptors it is `last` itself.
+ *
+ * @param call - calls one interceptor; the default passes on what it returns and throws
+ * @throws MessagingError (`ERR_MESSAGING`), to the interceptor, when it calls `next` a second time: a retry belongs
+ * around the client, where each try has a message of its own
+ */
+export function compose<Message, Outcome>(
+  interceptors: readonly Interceptor<Message, Outcome>[],
+  last: (message: Message) => Outcome,
+  call: (work: () => Outcome) => Outcome = (work) => work(),
+): (message: Message) => Outcome {
+  return interceptors.reduceRight<(message: Message) => Outcome>(
+    (next, each) => (message) => call(() => each(message, once(each, next))),
     last,
   );
 }
 
-function around<Message>(
-  interceptor: Interceptor<Message>,
-  inner: (message: Message) => Promise<unknown>,
-): (message: Message) => Promise<unknown> {
-  // No async functions here: each is a promise for every request, and most requests are short.
+function once<Message, Outcome>(
+  { name }: Interceptor<Message, Outcome>,
+  inner: (message: Message) => Outcome,
+): (message: Message) => Outcome {
+  let called = false;
   return (message) => {
-    let called = false;
-    const next = (handedOn: Message): Promise<unknown> => {
-      if (called) {
-        const name = interceptor.name === '' ? 'An interceptor' : `The interceptor ${interceptor.name}`;
-        const twice = new MessagingError(`${name} called next() twice`, { outcome: 'unknown' });
-        return Promise.reject(twice);
-      }
-      called = true;
-      return inner(handedOn);
-    };
-    return settling(() => interceptor(message, next));
+    if (called) {
+      const who = name === '' ? 'An interceptor' : `The interceptor ${name}`;
+      throw new MessagingError(`${who} called next() twice`, { outcome: 'unknown' });
+    }
+    called = true;
+    return inner(message);
   };
 }
 
 /** A promise of what `work` gives; what it throws is a rejection. The promise that it gives, when it gives one. */
-export function settling(work: () => unknown): Promise<unknown> {
+export function settling(work: () => Promise<unknown>): Promise<unknown> {
+  // No async function: it would be a promise more for every message.
   try {
     return Promise.resolve(work());
   } catch (error) {

@@ -45,6 +45,7 @@ class Retry extends TimerEntry {
 export class ReplySender {
   readonly #transport: Transport;
   readonly #log: Logger;
+  readonly #mostBytes: number;
   readonly #retries = new Set<Retry>();
   #retryBytes = 0;
   readonly #gone = new Map<string, Deadline>();
@@ -52,9 +53,10 @@ export class ReplySender {
   /** Ends the watch for the close of the transport, which is kept as long as anything waits. */
   #unwatch: (() => void) | undefined;
 
-  constructor(transport: Transport) {
+  constructor(transport: Transport, mostBytes: number = MOST_RETRY_BYTES) {
     this.#transport = transport;
     this.#log = transport.logger;
+    this.#mostBytes = mostBytes;
   }
 
   /** Replies that wait for their queue to come back. */
@@ -124,7 +126,7 @@ export class ReplySender {
 
   #setAside(address: string, message: WireMessage, msgId: string): void {
     const { size } = message.body;
-    if (this.#retries.size >= MOST_RETRIES || this.#retryBytes + size > MOST_RETRY_BYTES) {
+    if (this.#retries.size >= MOST_RETRIES || this.#retryBytes + size > this.#mostBytes) {
       this.#drop(address, msgId, 'its queue is missing, and too many replies wait for theirs');
       return;
     }

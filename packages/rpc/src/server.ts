@@ -21,7 +21,7 @@ import { Answers, type Incoming } from './answers.js';
 import { CallMonitor } from './call-monitor.js';
 import { RpcDispatcher } from './dispatcher.js';
 import { readRequest, type RpcRequest } from './envelope.js';
-import { compose, type ServerRequest, settling } from './interceptors.js';
+import { compose, type ServerRequest } from './interceptors.js';
 import { observeCall, rpcDiagnostics } from './rpc-diagnostics.js';
 import { checkServerOptions, type RpcServerOptions } from './server-options.js';
 
@@ -45,7 +45,7 @@ export class RpcServer {
   readonly #dispatcher: RpcDispatcher;
   readonly #answers: Answers;
   readonly #serializer: Serializer | undefined;
-  readonly #chain: ((request: ServerRequest) => Promise<unknown>) | undefined;
+  readonly #enter: (request: ServerRequest) => unknown;
 
   /**
    * @param target - needs a topic and a server; the exchange defaults to the transport's control exchange
@@ -71,8 +71,7 @@ export class RpcServer {
     const bare = new RpcDispatcher(endpoints, accessPolicy);
     this.#dispatcher =
       ping && !bare.has(PING) ? new RpcDispatcher([...endpoints, pingEndpoint], accessPolicy) : bare;
-    if (interceptors?.length)
-      this.#chain = compose(interceptors, (request) => settling(() => this.#invoke(request)));
+    this.#enter = compose(interceptors ?? [], (request) => this.#invoke(request));
     const handler = {
       read: (message: WireMessage) => this.#read(message),
       idOf: ({ request }: Incoming) => request.uniqueId,
@@ -187,10 +186,6 @@ export class RpcServer {
     const { method, context, isCall } = seen;
     const call = { kind: isCall ? 'call' : 'cast', method, context, target: this.target } as const;
     return observeCall(call, () => this.#enter(seen), rpcDiagnostics.server);
-  }
-
-  #enter(seen: ServerRequest): unknown {
-    return this.#chain ? this.#chain(seen) : this.#invoke(seen);
   }
 
   /** The end of the chain of interceptors: finds the method and calls it in its context. */

@@ -55,6 +55,11 @@ export class DrainSequence {
   readonly #closingMs: number;
   readonly #lastWordsMs: number;
   #tasksLeftMs: number;
+  /** Resolves when no task is waited for any more. */
+  readonly #leaving: Promise<void>;
+  #leave: () => void = () => undefined;
+  /** The tasks that are left to themselves. */
+  #left: readonly TaskSnapshot[] | undefined;
   /** Fixed before the last words: a task that the exit hook cuts off was left all the same. */
   #unfinished: readonly TaskSnapshot[] = [];
 
@@ -73,6 +78,9 @@ export class DrainSequence {
     this.#closingMs = closingTimeoutMs * fits;
     this.#lastWordsMs = lastWordsMs * fits;
     this.#tasksLeftMs = managerShutdownTimeoutMs;
+    this.#leaving = new Promise((resolve) => {
+      this.#leave = resolve;
+    });
     this.#runner = new StepRunner(overallMs, parts.onStep);
     this.#log = new DrainLog(parts.registry, parts.logger);
   }
@@ -88,6 +96,19 @@ export class DrainSequence {
   /** Infinity without a limit. */
   get leftMs(): number {
     return this.#runner.leftMs;
+  }
+
+  /** What still runs is left: no task is waited for from now on, and the drain is not clean. */
+  leave(reason: string): void {
+    if (this.#left) return;
+    this.#left = this.#parts.registry.snapshot();
+    this.#problems.push(reason);
+    this.#leave();
+  }
+
+  /** Ends it at once: see {@link StepRunner.cutOff}. */
+  cutOff(): void {
+    this.#runner.cutOff();
   }
 
   /** Never rejects; ends within the overall limit, whatever the parts do. */
@@ -127,7 +148,7 @@ export class DrainSequence {
       limitMs: this.#tasksLeftMs,
       reserveMs: this.#cleanupMs + this.#closingMs + this.#lastWordsMs,
       doNotWait: this.#parts.budgets.managerShutdownTimeoutMs === 0,
-      run,
+      run: () => Promise.race([run(), this.#leaving]),
     });
     this.#tasksLeftMs = Math.max(0, this.#tasksLeftMs - report.durationMs);
     return report;
@@ -191,7 +212,7 @@ export class DrainSequence {
   async #lastWords(): Promise<void> {
     const { registry, journal, lastReport, onExit, budgets } = this.#parts;
     const limitMs = Math.max(LAST_WORDS_MS, budgets.closingTimeoutMs);
-    const unfinished = registry.snapshot();
+    const unfinished = this.#left ?? registry.snapshot();
     this.#unfinished = unfinished;
     if (journal && unfinished.length > 0) {
       const run = (): MaybePromise<void> => journal.write(unfinished);

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Logger } from '@ebbgate/core';
+import type { Logger, MaybePromise } from '@ebbgate/core';
 import { describeError } from './describe-error.js';
 import type { ServiceHealth } from './snapshot.js';
 
@@ -10,6 +10,16 @@ export interface HealthOptions {
   readonly port: number;
   /** Default `127.0.0.1`: the answers name tasks, so they are not for everybody. */
   readonly host?: string;
+  /** What `/metrics` answers; default: it is not there. A failure is logged, and answered with 500. */
+  readonly metrics?: () => MaybePromise<MetricsText>;
+}
+
+/** Metrics in the form in which they are read. */
+export interface MetricsText {
+  /** For the header. */
+  readonly contentType: string;
+  /** All of them. */
+  readonly text: string;
 }
 
 /** Where they do listen. */
@@ -22,13 +32,14 @@ export interface HealthAddress {
 
 /** At most so many tasks are listed in an answer; `taskCount` has the number. */
 const SHOWN_TASKS = 100;
+const HEALTH_PATHS: ReadonlySet<string> = new Set(['/livez', '/readyz']);
 /** A client that sends no request, or half of one, is cut off after so long. */
 const SLOW_MS = 5_000;
 
 /**
  * `GET /livez` answers 200 while the process lives; `GET /readyz` answers 200 while the service takes new requests, and
- * 503 from the moment a drain begins. Both bodies are JSON and tell the state, the step and the tasks. A listener of its
- * own, closed after everything else.
+ * 503 from the moment a drain begins. Both bodies are JSON and tell the state, the step and the tasks. `GET /metrics`
+ * answers what it is given. A listener of its own, closed after everything else.
  */
 export class HealthServer {
   readonly #options: HealthOptions;
@@ -107,27 +118,56 @@ export class HealthServer {
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
     request.resume(); // bodies mean nothing here
-    const path = request.url?.split('?', 1)[0];
-    if (path !== '/livez' && path !== '/readyz') {
+    const path = request.url?.split('?', 1)[0] ?? '';
+    const { metrics } = this.#options;
+    const isMetrics = path === '/metrics' && metrics !== undefined;
+    if (!isMetrics && !HEALTH_PATHS.has(path)) {
       reply(request, response, 404, { error: 'There are /livez and /readyz.' });
-      return;
-    }
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
+    } else if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('Allow', 'GET, HEAD');
       reply(request, response, 405, { error: 'Only GET and HEAD.' });
-      return;
+    } else if (isMetrics) {
+      void this.#answerMetrics(request, response, metrics);
+    } else {
+      this.#answerHealth(request, response, path);
     }
+  }
+
+  #answerHealth(request: IncomingMessage, response: ServerResponse, path: string): void {
     const { ready, live, snapshot } = this.#health();
     const { tasks, ...rest } = snapshot;
     const body = { ...rest, taskCount: tasks.length, tasks: tasks.slice(0, SHOWN_TASKS) };
     reply(request, response, (path === '/livez' ? live : ready) ? 200 : 503, body);
   }
+
+  async #answerMetrics(
+    request: IncomingMessage,
+    response: ServerResponse,
+    metrics: () => MaybePromise<MetricsText>,
+  ): Promise<void> {
+    try {
+      const { contentType, text } = await metrics();
+      replyText(request, response, 200, contentType, text);
+    } catch (error) {
+      this.#logger.warn({ error: describeError(error) }, 'The metrics could not be collected');
+      reply(request, response, 500, { error: 'The metrics could not be collected.' });
+    }
+  }
 }
 
 function reply(request: IncomingMessage, response: ServerResponse, status: number, body: object): void {
-  const text = `${JSON.stringify(body)}\n`;
+  replyText(request, response, status, 'application/json; charset=utf-8', `${JSON.stringify(body)}\n`);
+}
+
+function replyText(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  contentType: string,
+  text: string,
+): void {
   response.writeHead(status, {
-    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Type': contentType,
     'Content-Length': Buffer.byteLength(text),
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',

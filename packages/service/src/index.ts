@@ -15,7 +15,7 @@ export type {
 } from './drain-report.js';
 export type { DrainableServer, ServerEnd } from './drainable-server.js';
 export { exitCodeOf, exitCodes } from './exit-codes.js';
-export type { HealthAddress, HealthOptions } from './health.js';
+export type { HealthAddress, HealthOptions, MetricsText } from './health.js';
 export {
   launch,
   type Launched,

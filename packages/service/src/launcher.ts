@@ -1,5 +1,6 @@
 import { checkLogger, type Logger, type MaybePromise, refuseUnknown, silentLogger } from '@ebbgate/core';
 import { describeError } from './describe-error.js';
+import type { DrainReport } from './drain-report.js';
 import { exitCodeOf, exitCodes } from './exit-codes.js';
 import { isProgram } from './program-end.js';
 import type { Service } from './service.js';
@@ -16,6 +17,11 @@ export interface LaunchOptions {
   readonly signals?: readonly LaunchSignal[];
   /** Reads the configuration again, at SIGHUP while the service runs. What it throws is logged. */
   readonly onReload?: () => MaybePromise<void>;
+  /**
+   * What comes after a service that has ended by itself, and not by a signal: another one, which takes its place in the
+   * same program, or the exit code. Default: the exit code that the report tells.
+   */
+  readonly next?: (report: DrainReport) => MaybePromise<Service | number | undefined>;
   /** Ends the program; default: once what was printed is out, `process.exit`. */
   readonly exit?: (code: number) => MaybePromise<void>;
   /** Default: none. */
@@ -34,6 +40,7 @@ export interface Launched {
 const OPTIONS: Readonly<Record<keyof LaunchOptions, true>> = {
   signals: true,
   onReload: true,
+  next: true,
   exit: true,
   logger: true,
 };
@@ -93,7 +100,10 @@ class Launcher implements Launched {
     if (signal === 'SIGHUP') this.#reload();
     else if (!this.#isEnding) this.#end(signal);
     else if (signal === 'SIGINT') this.#endAtOnce();
-    else this.#logger.info({ signal }, 'The drain is under way already');
+    else {
+      this.#asked ??= signal; // nothing takes the place of what ends now
+      this.#logger.info({ signal }, 'The drain is under way already');
+    }
   }
 
   /** Something has asked for the end: a signal, or a drain by other means. */
@@ -115,6 +125,7 @@ class Launcher implements Launched {
       'SIGINT during the drain: ending at once',
     );
     void this.#exit(exitCodes.interrupted, false);
+    this.#service?.cutOff(); // in a process that goes on nothing of it is left
   }
 
   #reload(): void {
@@ -176,7 +187,9 @@ class Launcher implements Launched {
     isProgram(service, this.done);
     if (this.#asked) void service.drain(this.#asked);
     else service.start().catch(() => undefined); // logged by the service, and told by the report
-    return exitCodeOf(await service.exited);
+    const report = await service.exited;
+    const next = this.#asked ? undefined : await this.#options.next?.(report);
+    return typeof next === 'object' ? this.#serve(next) : (next ?? exitCodeOf(report));
   }
 
   async #exit(code: number, whenPrinted: boolean): Promise<void> {

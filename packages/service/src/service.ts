@@ -49,7 +49,9 @@ export class Service {
   readonly #settleExited: (report: DrainReport) => void;
   #state: ServiceState = 'idle';
   #started: Promise<void> | undefined;
-  #initHost: Promise<unknown> | undefined;
+  #prepared: Promise<unknown> | undefined;
+  /** Why the start is held. */
+  #held: string | undefined;
   #drain: { readonly reason: string; sequence: DrainSequence | undefined } | undefined;
 
   constructor(options: ServiceOptions) {
@@ -88,7 +90,7 @@ export class Service {
 
   /** How the service does right now: what a CLI, the health endpoints and the state report show. */
   snapshot(): ServiceSnapshot {
-    const sequence = this.#drain?.sequence;
+    const { reason = this.#held ?? null, sequence } = this.#drain ?? {};
     const leftMs = sequence?.leftMs ?? Infinity;
     return {
       service: this.name,
@@ -96,7 +98,7 @@ export class Service {
       state: this.#state,
       ready: this.#state === 'running',
       step: sequence?.step ?? null,
-      reason: this.#drain?.reason ?? null,
+      reason,
       drainingForMs: sequence ? Math.round(sequence.elapsedMs) : null,
       budgetLeftMs: Number.isFinite(leftMs) ? Math.round(leftMs) : null,
       tasks: this.registry.snapshot(),
@@ -132,6 +134,31 @@ export class Service {
     return this.exited;
   }
 
+  /**
+   * Ends without finishing anything, from whatever state: as {@link Service.drain}, or going on with the drain that is
+   * under way, but no task is waited for any more. The report names the tasks that ran, and the reason as a problem; its
+   * outcome is never `clean`. Ending the tasks is the caller's business.
+   */
+  leave(reason: string): Promise<DrainReport> {
+    this.#beginDrain(reason, {}, false);
+    this.#drain?.sequence?.leave(reason);
+    return this.exited;
+  }
+
+  /** Sends a state report now, or right after the one that is under way; nothing while none are sent. */
+  reportNow(): void {
+    this.#reporter?.poke();
+  }
+
+  /**
+   * A drain that is under way is over now: what it waits for is waited for no longer, no further step is begun, and
+   * {@link Service.exited} resolves with what was left. For whoever has cut the service off from everything, and has no
+   * process to end. Without a drain it has no effect.
+   */
+  cutOff(): void {
+    this.#drain?.sequence?.cutOff();
+  }
+
   async #start(): Promise<void> {
     try {
       this.#startAbort.signal.throwIfAborted();
@@ -156,7 +183,7 @@ export class Service {
       await within(Promise.resolve(step()), { signal }, () => new Error('no time limit was set'));
     };
     await untilDrain(() => this.#health?.open());
-    await untilDrain(() => (this.#initHost = (async () => this.#manager.initHost?.(signal))()));
+    await untilDrain(() => (this.#prepared = this.#prepare(signal)));
     for (const server of opsServer ? [opsServer, newRequestServer] : [newRequestServer]) {
       await untilDrain(() => server.start().then(() => this.#listening.add(server)));
     }
@@ -166,6 +193,18 @@ export class Service {
     this.#periodic.start();
   }
 
+  async #prepare(signal: AbortSignal): Promise<void> {
+    const hold = (reason: string): void => {
+      this.#logger.warn({ reason }, `Service ${this.name} waits: ${reason}`);
+      this.#held = reason;
+      this.#reporter?.begin();
+    };
+    await this.#manager.gate?.(hold, signal);
+    this.#held = undefined;
+    signal.throwIfAborted();
+    await this.#manager.initHost?.(signal);
+  }
+
   #beginDrain(reason: string, options: DrainOptions, startFailed: boolean): void {
     if (this.#drain) return;
     const drain: { readonly reason: string; sequence: DrainSequence | undefined } = {
@@ -173,7 +212,7 @@ export class Service {
       sequence: undefined,
     };
     this.#drain = drain;
-    const startUp = this.#state === 'starting' && !startFailed ? this.#initHost : undefined;
+    const startUp = this.#state === 'starting' && !startFailed ? this.#prepared : undefined;
     this.#logger.info({ reason, state: this.#state }, `Service ${this.name} drains: ${reason}`);
     this.#periodic.stop();
     drain.sequence = this.#sequence(reason, options.withinMs ?? Infinity, startUp, startFailed);

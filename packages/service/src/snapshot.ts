@@ -21,7 +21,7 @@ export interface ServiceSnapshot {
   readonly ready: boolean;
   /** The step of the drain that is under way. */
   readonly step: StepName | null;
-  /** Why it drains. */
+  /** Why it drains, or why its start is held. */
   readonly reason: string | null;
   /** How long the drain has lasted; milliseconds. */
   readonly drainingForMs: number | null;

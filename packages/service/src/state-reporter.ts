@@ -33,12 +33,20 @@ export class StateReporter {
     this.#options = options;
   }
 
+  /** Reports go out from now on, as the service is: before the first with the state `running`. */
+  begin(): void {
+    this.#state = 'reporting';
+    void this.#report();
+  }
+
   /**
    * Resolves when the first report, with the state `running`, is out: only then may the service call itself ready
    * (COMP-09). Tries until it is, or until the signal aborts; then it rejects with the signal's reason.
    */
   async first(signal: AbortSignal): Promise<void> {
     this.#state = 'first';
+    clearTimeout(this.#timer);
+    await this.#inFlight?.done;
     for (let delayMs = FIRST_RETRY_MS; !(await this.#send('running')); delayMs *= 2) {
       await pause(Math.min(delayMs, this.#options.intervalMs), signal);
     }

@@ -25,10 +25,13 @@ const LATE: unique symbol = Symbol('late');
  */
 export class StepRunner {
   readonly #startedAt = performance.now();
-  readonly #overallMs: number;
+  #overallMs: number;
   readonly #onEvent: (event: StepEvent) => void;
   readonly #reports: StepReport[] = [];
   #current: StepName | undefined;
+  #isCutOff = false;
+  /** Ends the wait for the step that is under way. */
+  #onCutOff: () => void = () => undefined;
 
   /** @param overallMs - from now, for all steps together; Infinity for no limit */
   constructor(overallMs: number, onEvent: (event: StepEvent) => void) {
@@ -59,6 +62,13 @@ export class StepRunner {
     return this.leftMs < TIMER_ERROR_MS;
   }
 
+  /** The overall limit is over now: the step that is under way is not waited for any more, and none is begun. */
+  cutOff(): void {
+    this.#isCutOff = true;
+    this.#overallMs = 0;
+    this.#onCutOff();
+  }
+
   async run(step: DrainStep): Promise<StepReport> {
     const { name, doNotWait = false } = step;
     const limitMs = doNotWait ? 0 : Math.max(0, Math.min(step.limitMs, this.leftMs - step.reserveMs));
@@ -85,10 +95,11 @@ export class StepRunner {
     limitMs: number,
     doNotWait: boolean,
   ): Promise<{ outcome: StepOutcome; error?: string }> {
+    if (this.#isCutOff) return { outcome: 'timed-out' };
     const end = new AbortController();
     const work = (async () => step.run(end.signal, limitMs))(); // what it throws at once is a rejection too
     try {
-      if ((await firstOf(work, limitMs)) !== LATE) return { outcome: 'done' };
+      if ((await this.#firstOf(work, limitMs)) !== LATE) return { outcome: 'done' };
       if (doNotWait) return { outcome: 'not-waited' };
       end.abort(new Error(`The step ${step.name} was over after ${Math.round(limitMs)} ms`));
       return { outcome: 'timed-out' };
@@ -96,21 +107,24 @@ export class StepRunner {
       return { outcome: 'failed', error: describeError(error) };
     }
   }
-}
 
-/** The work's outcome, or LATE when the time is over first. With no time at all it still gets one turn of the loop. */
-function firstOf(work: Promise<unknown>, limitMs: number): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const late = (): void => {
-      resolve(LATE);
-    };
-    const timer = limitMs > 0 ? setTimeout(late, limitMs) : undefined;
-    if (!timer) setImmediate(late);
-    // When the time is over first, nobody listens to the work any more, and what it ends with hurts nobody.
-    void work.then(resolve, reject).finally(() => {
-      clearTimeout(timer);
+  /** The work's outcome, or LATE when the time is over first. With no time at all it still gets one turn of the loop. */
+  async #firstOf(work: Promise<unknown>, limitMs: number): Promise<unknown> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<typeof LATE>((resolve) => {
+      const end = (): void => {
+        resolve(LATE);
+      };
+      if (limitMs > 0) timer = setTimeout(end, limitMs);
+      else setImmediate(end);
+      this.#onCutOff = end;
     });
-  });
+    try {
+      return await Promise.race([work, late]); // when it is late, what the work ends with hurts nobody
+    } finally {
+      clearTimeout(timer);
+    }
+  }
 }
 
 function rounded(ms: number): number {

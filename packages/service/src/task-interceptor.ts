@@ -13,8 +13,7 @@ export interface TaskInterceptorOptions {
 }
 
 /**
- * Records every request as a task while its handler runs (GS-95). One registry may serve several servers; a request
- * that meets the interceptor twice is recorded once.
+ * Records every request as a task while its handler runs (GS-95). One registry may serve several servers.
  *
  * @param registry - of the service that the server belongs to
  */
@@ -23,29 +22,31 @@ export function taskInterceptor(
   options: TaskInterceptorOptions = {},
 ): ServerInterceptor {
   const { skip = () => false, subject = instanceOf } = options;
-  const recorded = new WeakSet<object>();
   return function recordTask(request, next) {
-    if (recorded.has(request.context) || skip(request.method)) return next(request);
-    recorded.add(request.context);
+    if (skip(request.method)) return next(request);
     const record = {
       name: request.method,
       kind: 'handler',
       requestId: request.context.requestId ?? null,
       instance: orNull(subject, request),
     } as const;
-    return untilSettled(registry.open(record), () => next(request));
+    const task = registry.open(record);
+    let outcome: unknown;
+    try {
+      outcome = next(request);
+    } catch (error) {
+      task.end(error ?? new Error('thrown without a reason'));
+      throw error;
+    }
+    if (isThenable(outcome)) return untilSettled(task, outcome);
+    task.end();
+    return outcome;
   };
 }
 
 /** As `registry.track` does it, with a promise less: this is done for every request. */
-function untilSettled(task: TaskHandle, work: () => Promise<unknown>): Promise<unknown> {
-  let running: Promise<unknown>;
-  try {
-    running = Promise.resolve(work()); // itself when it is one
-  } catch (error) {
-    task.end(error ?? new Error('thrown without a reason'));
-    throw error;
-  }
+function untilSettled(task: TaskHandle, outcome: PromiseLike<unknown>): Promise<unknown> {
+  const running = Promise.resolve(outcome); // itself when it is a promise
   // Heard here first, so that the task has ended when its request is answered.
   void running.then(
     () => {
@@ -56,6 +57,10 @@ function untilSettled(task: TaskHandle, work: () => Promise<unknown>): Promise<u
     },
   );
   return running;
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
 
 /** To find out what a request is about must never keep it from being served. */
@@ -79,6 +84,6 @@ function instanceOf({ args }: ServerRequest): string | null {
 
 /** Arguments are data from the wire: only what is their own is looked at. */
 function own(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null) return undefined;
-  return Object.getOwnPropertyDescriptor(value, name)?.value;
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+  return (value as Record<string, unknown>)[name]; // its own
 }

@@ -1,5 +1,6 @@
-import { checkLogger, currentContext, type Logger, silentLogger, TypedEvents } from '@ebbgate/core';
+import { checkLogger, type Logger, silentLogger, TypedEvents } from '@ebbgate/core';
 import { describeError } from './describe-error.js';
+import { OpenTask, OpenTasks } from './open-task.js';
 
 /** `handler`: one request being served. `background`: work that goes on without one. `operation`: spans several requests. */
 export type TaskKind = 'handler' | 'background' | 'operation';
@@ -75,15 +76,6 @@ export interface TaskRegistryOptions {
   readonly clock?: () => number;
 }
 
-interface Entry {
-  readonly id: number;
-  readonly record: TaskRecord;
-  readonly requestId: string | null;
-  readonly startedMs: number;
-  /** The key under which it was opened as an operation. */
-  readonly key: string | undefined;
-}
-
 const KINDS: readonly unknown[] = ['handler', 'background', 'operation'] satisfies TaskKind[];
 /** An id or a name comes from the wire: what is shown of it is bounded. */
 const SHOWN = 200;
@@ -96,8 +88,8 @@ export class TaskRegistry {
   /** Tells of each task as it begins, changes and ends. */
   readonly events: TypedEvents<TaskEvents>;
   readonly #clock: () => number;
-  readonly #tasks = new Map<number, Entry>();
-  readonly #operations = new Map<string, Set<Entry>>();
+  readonly #tasks = new OpenTasks();
+  readonly #operations = new Map<string, Set<OpenTask>>();
   #opened = 0;
   #completed = 0;
   #failed = 0;
@@ -153,13 +145,13 @@ export class TaskRegistry {
    */
   closeOperation(key: string, error?: unknown): boolean {
     const open = [...(this.#operations.get(key) ?? [])];
-    for (const entry of open) this.#end(entry, error);
+    for (const task of open) this.#end(task, error);
     return open.length > 0;
   }
 
   /** What runs, the oldest first. */
   snapshot(): TaskSnapshot[] {
-    return [...this.#tasks.values()].map((entry) => this.#show(entry));
+    return Array.from(this.#tasks, (task) => this.#show(task));
   }
 
   /** Resolves at the moment when nothing runs; at once when that is now. */
@@ -177,42 +169,36 @@ export class TaskRegistry {
 
   #open(record: TaskRecord, key: string | undefined): TaskHandle {
     this.#opened += 1;
-    const { requestId = currentContext()?.requestId ?? null } = record;
-    const entry: Entry = { id: this.#opened, record, requestId, startedMs: this.#clock(), key };
-    this.#tasks.set(entry.id, entry);
+    const task = new OpenTask(this.#opened, record, this.#clock(), key, this.#end);
+    this.#tasks.add(task);
     if (key !== undefined) {
       const siblings = this.#operations.get(key);
-      if (siblings) siblings.add(entry);
-      else this.#operations.set(key, new Set([entry]));
+      if (siblings) siblings.add(task);
+      else this.#operations.set(key, new Set([task]));
     }
-    if (this.events.has('opened')) this.events.emit('opened', this.#show(entry));
-    return {
-      id: entry.id,
-      end: (error?: unknown) => {
-        this.#end(entry, error);
-      },
-    };
+    if (this.events.has('opened')) this.events.emit('opened', this.#show(task));
+    return task;
   }
 
-  #end(entry: Entry, error: unknown): void {
-    if (!this.#tasks.delete(entry.id)) return;
-    if (entry.key !== undefined) {
-      const siblings = this.#operations.get(entry.key);
-      siblings?.delete(entry);
-      if (siblings?.size === 0) this.#operations.delete(entry.key);
+  readonly #end = (task: OpenTask, error: unknown): void => {
+    if (!this.#tasks.delete(task)) return;
+    if (task.key !== undefined) {
+      const siblings = this.#operations.get(task.key);
+      siblings?.delete(task);
+      if (siblings?.size === 0) this.#operations.delete(task.key);
     }
     const failed = error !== undefined;
     if (failed) this.#failed += 1;
     else this.#completed += 1;
     if (this.events.has('ended')) {
-      this.events.emit('ended', { task: this.#show(entry), failed, error, left: this.#tasks.size });
+      this.events.emit('ended', { task: this.#show(task), failed, error, left: this.#tasks.size });
     }
     if (this.#tasks.size > 0 || !this.#idle) return;
     this.#idle.resolve();
     this.#idle = undefined;
-  }
+  };
 
-  #show({ id, record, requestId, startedMs }: Entry): TaskSnapshot {
+  #show({ id, record, requestId, startedMs }: OpenTask): TaskSnapshot {
     return {
       id,
       name: shown(record.name) ?? 'a task without a name',

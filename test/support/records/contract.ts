@@ -176,25 +176,20 @@ function describeUpdates(withRecords: WithRecords): void {
 function describeServices(withRecords: WithRecords): void {
   it('keep the last report of each service, and count them', () =>
     withRecords(async ({ services }) => {
-      await services.report({
-        binary: 'compute',
-        host: 'b',
-        state: 'running',
-        reportedAtMs: 1_764_000_000_001,
-      });
-      await services.report({ binary: 'compute', host: 'a', state: 'running', reportedAtMs: 5 });
-      await services.report({
-        binary: 'compute',
-        host: 'b',
-        state: 'draining',
-        reportedAtMs: 1_764_000_000_002,
-      });
-      await services.report({ binary: 'conductor', host: 'c', state: 'running', reportedAtMs: 5 });
+      const first = { binary: 'compute', host: 'b', state: 'running', reportedAtMs: 1_764_000_000_001 };
+      const registered = await services.register(first);
+      await services.register({ binary: 'compute', host: 'a', state: 'running', reportedAtMs: 5 });
+      const told = await services.report({ ...first, state: 'draining', reportedAtMs: 1_764_000_000_002 });
+      await services.register({ binary: 'conductor', host: 'c', state: 'running', reportedAtMs: 5 });
       const [a, b, ...more] = await services.list('compute');
       expect(more).to.deep.equal([]);
       expect([a?.host, a?.reportCount]).to.deep.equal(['a', 1]);
       expect(b?.uuid).to.match(/^[0-9a-f-]{36}$/);
+      expect(b).to.deep.equal(told);
+      expect([registered.id, registered.reportCount]).to.deep.equal([b?.id, 1]);
+      expect(a?.id).to.be.above(b?.id ?? 0);
       expect(b).to.deep.equal({
+        id: b?.id,
         uuid: b?.uuid,
         binary: 'compute',
         host: 'b',
@@ -207,14 +202,45 @@ function describeServices(withRecords: WithRecords): void {
         disabled: false,
         disabledReason: null,
         forcedDown: false,
+        epoch: 0,
+        drain: null,
         reportCount: 2,
       });
+    }));
+
+  it('find services by what is given, in the order of their numbers (HTTP-05)', () =>
+    withRecords(async ({ services }) => {
+      const report = { state: 'running', reportedAtMs: 1 };
+      const b = await services.register({ binary: 'compute', host: 'b', ...report });
+      const a = await services.register({ binary: 'compute', host: 'a', ...report });
+      const c = await services.register({ binary: 'conductor', host: 'a', ...report });
+      const all = await services.find({});
+      expect(all.filter(({ host }) => host === 'a' || host === 'b')).to.deep.equal([b, a, c]); // the conductor is there too
+      expect(await services.find({ host: 'a' })).to.deep.equal([a, c]);
+      expect(await services.find({ host: 'a', binary: 'compute' })).to.deep.equal([a]);
+      expect(await services.find({ uuid: c.uuid })).to.deep.equal([c]);
+      expect(await services.find({ id: b.id })).to.deep.equal([b]);
+      expect(await services.find({ id: b.id, host: 'a' })).to.deep.equal([]);
+    }));
+
+  it('keep how the drain of a service goes, until a report tells of none', () =>
+    withRecords(async ({ services }) => {
+      const report = { binary: 'compute', host: 'a', state: 'running', reportedAtMs: 1 };
+      await services.register(report);
+      const tasks = [{ name: 'boot', kind: 'background', subject: 'vm', ageMs: 5, progress: null }] as const;
+      const drain = { reason: 'SIGTERM', step: 'tasks', budgetLeftMs: 1000, taskCount: 1, tasks };
+      await services.report({ ...report, state: 'draining', drain });
+      expect((await services.get('compute', 'a')).drain).to.deep.equal(drain);
+      await services.update('compute', 'a', { forcedDown: true });
+      expect((await services.get('compute', 'a')).drain).to.deep.equal(drain);
+      await services.report(report);
+      expect((await services.get('compute', 'a')).drain).to.equal(null);
     }));
 
   it('keep what operators say of a service, whatever it reports', () =>
     withRecords(async ({ services }) => {
       const report = { binary: 'compute', host: 'a', state: 'running', reportedAtMs: 1 };
-      await services.report({
+      await services.register({
         ...report,
         uuid: 'mine',
         version: 66,
@@ -232,7 +258,7 @@ function describeServices(withRecords: WithRecords): void {
         'disks',
         true,
       ]);
-      await services.report({ ...report, uuid: 'another', reportedAtMs: 2 });
+      await services.register({ ...report, uuid: 'another', reportedAtMs: 2 });
       const got = await services.get('compute', 'a');
       expect([got.uuid, got.version, got.topic, got.availabilityZone]).to.deep.equal([
         'mine',
@@ -250,13 +276,47 @@ function describeServices(withRecords: WithRecords): void {
       expect(await services.update('compute', 'a', {})).to.deep.equal(later);
     }));
 
-  it('know no service that has never reported', () =>
+  it('raise the epoch of a service each time that it is forced down, and only then (decision 31)', () =>
+    withRecords(async ({ services }) => {
+      await services.register({ binary: 'compute', host: 'a', state: 'running', reportedAtMs: 1 });
+      const epochAfter = async (forcedDown: boolean): Promise<number> =>
+        (await services.update('compute', 'a', { forcedDown })).epoch;
+      expect(await epochAfter(false)).to.equal(0);
+      expect(await Promise.all([true, true, true].map(epochAfter))).to.deep.equal([1, 1, 1]);
+      await services.update('compute', 'a', { disabled: true });
+      expect(await epochAfter(false)).to.equal(1);
+      expect(await epochAfter(true)).to.equal(2);
+      const told = await services.report({
+        binary: 'compute',
+        host: 'a',
+        state: 'running',
+        reportedAtMs: 2,
+      });
+      expect([told.epoch, told.forcedDown]).to.deep.equal([2, true]);
+    }));
+
+  it('make a deleted service again when it registers, and not when it reports (COMP-18)', () =>
+    withRecords(async ({ services }) => {
+      const report = { binary: 'compute', host: 'a', state: 'running', reportedAtMs: 1 };
+      const before = await services.register(report);
+      await services.delete('compute', 'a');
+      expect(await failureOf(services.report(report))).to.be.instanceOf(RecordNotFoundError);
+      expect(await services.list('compute')).to.deep.equal([]);
+      const again = await services.register(report);
+      expect([again.reportCount, again.epoch]).to.deep.equal([1, 0]);
+      expect(again.id).to.be.above(before.id);
+      expect(again.uuid).to.not.equal(before.uuid);
+    }));
+
+  it('know no service that is not registered', () =>
     withRecords(async ({ services }) => {
       for (const work of [
-        services.get('compute', 'x'),
-        services.update('compute', 'x', { forcedDown: true }),
+        () => services.get('compute', 'x'),
+        () => services.report({ binary: 'compute', host: 'x', state: 'running', reportedAtMs: 1 }),
+        () => services.update('compute', 'x', { forcedDown: true }),
+        () => services.delete('compute', 'x'),
       ]) {
-        const error = await failureOf(work);
+        const error = await failureOf(work());
         expect(error).to.be.instanceOf(RecordNotFoundError);
         expect((error as Error).message).to.equal('There is no service compute on x');
       }
@@ -278,6 +338,20 @@ function describeAllocations(withRecords: WithRecords): void {
         { host: 'empty', total: SMALL, used: { vcpus: 0, memoryMb: 0, diskGb: 0 } },
         { host: 'h', total: HOST, used: { vcpus: 4, memoryMb: 2048, diskGb: 100.5 } },
       ]);
+    }));
+
+  it('forget what a host has, when nothing is allocated there (HTTP-04)', () =>
+    withRecords(async ({ allocations }) => {
+      await allocations.report('h', HOST);
+      await allocations.claim('i', 'h', SMALL);
+      const error = await failureOf(allocations.forget('h'));
+      expect(error).to.be.instanceOf(UnexpectedStateError);
+      expect((error as Error).message).to.equal('Something is allocated on h');
+      await allocations.release('i');
+      await allocations.forget('h');
+      await allocations.forget('unknown');
+      expect(await allocations.capacities()).to.deep.equal([]);
+      expect(await allocations.claim('i', 'h', SMALL)).to.equal(false);
     }));
 
   it('take the same claim twice as one, and another as a change', () =>

@@ -20,7 +20,9 @@ from nova import objects
 from nova import rpc
 from nova.compute import manager
 from nova.compute import rpcapi
+from nova.conductor import rpcapi as conductor_rpcapi
 from nova.objects import base as objects_base
+from nova.scheduler import rpcapi as scheduler_rpcapi
 
 LOCK = threading.Lock()
 SERVERS = {}
@@ -104,16 +106,32 @@ class Peer:
         rpc.set_defaults(control_exchange="nova")
         rpc.init(nova.conf.CONF)
         objects.register_all()
-        self.api = rpcapi.ComputeAPI()
+        self.apis = {
+            "compute": rpcapi.ComputeAPI(),
+            "conductor": conductor_rpcapi.ConductorAPI(),
+            "scheduler": scheduler_rpcapi.SchedulerAPI(),
+            "compute_task": conductor_rpcapi.ComputeTaskAPI(),
+        }
 
-    def call_api(self, method, args, context=None):
-        """A method of nova.compute.rpcapi.ComputeAPI, with its own names of arguments."""
+    def call_api(self, method, args, context=None, service="compute"):
+        """A method of one of Nova's own clients (nova.*.rpcapi), with its own names of arguments."""
         ctxt = nova_context.RequestContext.from_dict(context) if context else admin()
-        return told(getattr(self.api, method)(ctxt, **{name: made(arg) for name, arg in args.items()}))
+        return told(getattr(self.apis[service], method)(ctxt, **{name: made(arg) for name, arg in args.items()}))
+
+    def save(self, instance, **expected):
+        """Saves an instance as a compute of Nova does, by its conductor; tells it as it is then."""
+        objects_base.NovaObject.indirection_api = self.apis["conductor"]
+        try:
+            mine = made(instance)
+            mine._context = admin()
+            mine.save(**expected)
+            return told(mine)
+        finally:
+            objects_base.NovaObject.indirection_api = None
 
     def call_raw(self, method, server, args=None, version="6.0", timeout=None):
         """A method that the API does not have, or not in that version."""
-        client = self.api.router.client(admin()).prepare(server=server, version=version, timeout=timeout)
+        client = self.apis["compute"].router.client(admin()).prepare(server=server, version=version, timeout=timeout)
         return told(client.call(admin(), method, **made(args or {})))
 
     def ping(self, topic, server):
@@ -140,7 +158,7 @@ class Peer:
         return [rpcapi.ComputeAPI.__module__, manager.ComputeManager.target.version]
 
 
-COMMANDS = {"call_api", "call_raw", "ping", "start_server", "answer", "ready"}
+COMMANDS = {"call_api", "save", "call_raw", "ping", "start_server", "answer", "ready"}
 
 
 def run(peer, line):

@@ -1,17 +1,28 @@
-import { encodeObjects, type NovaObject } from '@ebbgate/compute';
+import { decodeObjects, encodeObjects, Instance, type NovaObject } from '@ebbgate/compute';
 import { type OsloPeer, section, startPythonPeer } from './python-oslo.js';
 
 /** Arguments by name; objects in their wire form or as ours. */
 export type NovaArgs = Readonly<Record<string, unknown>>;
 
+/** Of whose methods Nova has a client; `compute_task` is the conductor too. */
+export type NovaService = 'compute' | 'conductor' | 'scheduler' | 'compute_task';
+
 /** What the peer can be told. */
 export type NovaCommand =
-  /** A method of Nova's own client of compute hosts, with its names of arguments: `destination`, `host`. */
+  /** A method of one of Nova's own clients, with its names of arguments: `destination`, `host`. */
   | {
       readonly command: 'call_api';
       readonly method: string;
       readonly args: NovaArgs;
       readonly context?: object;
+      /** Whose client; default: that of compute hosts. */
+      readonly service?: NovaService;
+    }
+  /** Saves an instance as a compute of Nova does, over its conductor. */
+  | {
+      readonly command: 'save';
+      readonly instance: unknown;
+      readonly expected_task_state?: readonly (string | null)[];
     }
   /** A method as it travels, whether Nova's client has it or not. */
   | {
@@ -46,9 +57,17 @@ export class NovaPeer {
   }
 
   /** Calls or casts as Nova would. Rejects with OsloError for what it raised. */
-  api(method: string, args: NovaArgs, context?: object): Promise<unknown> {
+  api(method: string, args: NovaArgs, service: NovaService = 'compute'): Promise<unknown> {
     const encoded = encodeObjects(args) as NovaArgs; // a dictionary stays one
-    return this.python.send({ command: 'call_api', method, args: encoded, ...(context && { context }) });
+    return this.python.send({ command: 'call_api', method, args: encoded, service });
+  }
+
+  /** Saves an instance over the conductor, as a compute of Nova does; resolves with it as it is then. */
+  async save(instance: Instance, expectedTask: string | null): Promise<Instance> {
+    const sent = { instance: encodeObjects(instance), expected_task_state: [expectedTask] };
+    const saved = decodeObjects(await this.python.send({ command: 'save', ...sent }));
+    if (Instance.is(saved)) return saved;
+    throw new TypeError('Nova has told no instance');
   }
 
   /** Makes a method of its servers end with this result. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { eventually } from './deadline.js';
 import { RabbitNode, type RabbitOptions } from './rabbitmq.js';
 
 /** Nodes of our own that are one cluster. */
@@ -6,13 +7,18 @@ export interface RabbitCluster {
   readonly nodes: readonly RabbitNode[];
   /** Makes a virtual host and gives one URL with all nodes: `rabbit://u:p@host:1,u:p@host:2/vhost`. */
   vhost(name?: string): Promise<string>;
+  /** Resolves when each queue of the virtual host has a member on every node, and all of them are online. */
+  allMembersOnline(vhost: string): Promise<void>;
   dispose(): Promise<void>;
 }
 
+const ONLINE_LIMIT_MS = 60_000;
+
+/** As `rabbitmqctl stop_app`, `join_cluster` and `start_app` do. */
 async function join(node: RabbitNode, first: RabbitNode): Promise<void> {
-  await node.ctl('stop_app');
-  await node.ctl('join_cluster', first.name);
-  await node.ctl('start_app');
+  await node.view.evaluate(
+    `rabbit:stop(), ok = rabbit_mnesia:join_cluster('${first.name}', disc), rabbit:start()`,
+  );
 }
 
 function urlOf(nodes: readonly RabbitNode[], vhost: string): string {
@@ -40,6 +46,11 @@ export async function rabbitCluster(size: number, options: RabbitOptions = {}): 
       async vhost(name = `v-${randomBytes(4).toString('hex')}`) {
         await first.view.addVhost(name);
         return urlOf(nodes, name);
+      },
+      async allMembersOnline(vhost) {
+        await eventually(`all members of the queues in ${vhost}`, ONLINE_LIMIT_MS, async () =>
+          (await first.view.members(vhost)).every(({ online }) => online.length === size),
+        );
       },
     };
   } catch (error) {

@@ -12,6 +12,13 @@ export interface QueueInfo {
   readonly consumers: number;
 }
 
+/** The members of a quorum queue, by the names of their nodes. */
+export interface QuorumInfo {
+  readonly name: string;
+  readonly members: readonly string[];
+  readonly online: readonly string[];
+}
+
 export interface ExchangeInfo {
   readonly name: string;
   readonly type: string;

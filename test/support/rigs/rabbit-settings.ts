@@ -128,18 +128,18 @@ export async function rabbitSettings(folder: string, options: RabbitOptions): Pr
 const execute = promisify(execFile);
 const COMMAND_LIMIT_MS = 60_000;
 
-/** Runs `rabbitmqctl` for the node and gives what it printed. */
-export async function rabbitmqctl(settings: RabbitSettings, args: readonly string[]): Promise<string> {
-  const { stdout } = await execute(
-    join(SCRIPTS, 'rabbitmqctl'),
-    ['--quiet', '--node', settings.node, ...args],
-    {
-      ...settings.ids,
-      cwd: settings.folder,
-      env: settings.env,
-      timeout: COMMAND_LIMIT_MS,
-      maxBuffer: 64 * 1024 * 1024,
-    },
-  );
+/** Runs one of RabbitMQ's own commands for the node and gives what it printed. */
+export async function rabbitCommand(
+  settings: RabbitSettings,
+  command: 'rabbitmqctl' | 'rabbitmq-upgrade',
+  args: readonly string[],
+): Promise<string> {
+  const { stdout } = await execute(join(SCRIPTS, command), ['--quiet', '--node', settings.node, ...args], {
+    ...settings.ids,
+    cwd: settings.folder,
+    env: settings.env,
+    timeout: COMMAND_LIMIT_MS,
+    maxBuffer: 64 * 1024 * 1024,
+  });
   return stdout;
 }

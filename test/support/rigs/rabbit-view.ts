@@ -6,6 +6,7 @@ import type {
   ConsumerInfo,
   ExchangeInfo,
   QueueInfo,
+  QuorumInfo,
 } from './rabbit-objects.js';
 import type { RabbitSettings } from './rabbit-settings.js';
 
@@ -59,6 +60,14 @@ export class RabbitView {
 
   queues(vhost: string): Promise<QueueInfo[]> {
     return this.#rows(`rabbit_amqqueue:info_all(${erlangText(vhost)}, [${QUEUE_ITEMS}])`);
+  }
+
+  /** Of the quorum queues: the nodes that have a member, and those of them that are there. */
+  members(vhost: string): Promise<QuorumInfo[]> {
+    return this.#rows(
+      `[Info || Info <- rabbit_amqqueue:info_all(${erlangText(vhost)}, [name, type, members, online]),
+        proplists:get_value(type, Info) =:= quorum]`,
+    );
   }
 
   /** The exchanges that were declared, `amq.*` and the default one left out. */

@@ -5,10 +5,10 @@ import { ensurePackages } from './debian.js';
 import { ErlangVm } from './erlang-vm.js';
 import { type PrivateFolder, privateFolder } from './private-folder.js';
 import {
+  rabbitCommand,
   type RabbitOptions,
   type RabbitSettings,
   rabbitSettings,
-  rabbitmqctl,
   SCRIPTS,
 } from './rabbit-settings.js';
 import { RabbitView } from './rabbit-view.js';
@@ -127,7 +127,12 @@ export class RabbitNode {
 
   /** Runs `rabbitmqctl` for this node and gives what it printed; about half a second. */
   ctl(...args: readonly string[]): Promise<string> {
-    return rabbitmqctl(this.#settings, args);
+    return rabbitCommand(this.#settings, 'rabbitmqctl', args);
+  }
+
+  /** Resolves when every quorum queue, and the cluster, can do without this node: to be awaited before {@link stop}. */
+  async awaitOnlineQuorumPlusOne(): Promise<void> {
+    await rabbitCommand(this.#settings, 'rabbitmq-upgrade', ['await_online_quorum_plus_one']);
   }
 
   /** The memory alarm: while it is on, who publishes is blocked (`connection.blocked`). */

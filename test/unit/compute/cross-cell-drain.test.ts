@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { VirtStep } from '@ebbgate/compute';
-import { preferring, THIRD } from './resize-words.js';
+import { preferring, THIRD, waitsForItsPart } from './resize-words.js';
 import { DEST, SOURCE, type TestCloud, type Termination } from './test-cloud.js';
 import { asBefore, MOVED, type TwoCells, withTwoCells } from './two-cells.js';
 
@@ -79,7 +79,7 @@ describe('a resize to another cell and a host that drains', () => {
       const drain = await cells.second.terminate(DEST);
       const { services, allocations } = cells.second.cloud.records;
       // As if it had been chosen before that.
-      await services.report({ binary: 'compute', host: DEST, state: 'running', reportedAtMs: Date.now() });
+      await services.register({ binary: 'compute', host: DEST, state: 'running', reportedAtMs: Date.now() });
       await cells.resize(uuid);
       await cells.first.migrationBecomes(uuid, 'error');
       free();
@@ -117,8 +117,7 @@ describe('a resize to another cell and a host that drains', () => {
       expect(await cells.second.allocatedOn(uuid)).to.deep.equal([]);
       expect(cells.second.tasks(DEST)).to.deep.equal([]);
       expect(await cells.first.stateOf(uuid)).to.equal(`error/-@${SOURCE}`);
-      await cells.first.cloud.host(SOURCE).start();
-      await cells.first.cloud.records.services.update('compute', SOURCE, { forcedDown: false });
+      await cells.first.revive(SOURCE);
       await cells.first.cloud.actions.reboot(cells.first.recorded.context, uuid, 'hard');
       await cells.first.becomes(uuid, 'active/-');
     }));
@@ -148,6 +147,50 @@ describe('a resize to another cell and a host that drains', () => {
       await expectClean(drain);
       expect((await cells.outcome(uuid)).guests).to.deep.equal(asBefore().guests);
       await cells.first.cloud.host(SOURCE).start();
+    }));
+
+  it('complete it while the destination looks whether it can (step 3): TERM on the source (GS-2, GS-5, GS-52)', () =>
+    withTwoCells({}, async (cells) => {
+      const uuid = await cells.first.bootActive(SOURCE);
+      const held = cells.second.virt(DEST).steps.hold('check-cold-destination');
+      await cells.resize(uuid);
+      await held.reached;
+      const drain = await cells.first.terminate(SOURCE);
+      await waitsForItsPart(cells.first, SOURCE);
+      held.release();
+      await cells.second.becomes(uuid, 'resized/-');
+      await expectClean(drain);
+      await cells.first.migrationBecomes(uuid, 'finished');
+      expect(await cells.outcome(uuid)).to.deep.equal(MOVED);
+      await cells.first.cloud.host(SOURCE).start();
+    }));
+
+  it('complete a revert while the destination removes the guest: TERM on the source (GS-2, GS-5, GS-62)', () =>
+    withTwoCells({}, async (cells) => {
+      const uuid = await cells.bootMoved();
+      const held = cells.second.virt(DEST).steps.hold('destroy');
+      await cells.revert(uuid);
+      await held.reached;
+      const drain = await cells.first.terminate(SOURCE);
+      await waitsForItsPart(cells.first, SOURCE);
+      held.release();
+      await cells.first.becomes(uuid, 'active/-');
+      await expectClean(drain);
+      expect((await cells.outcome(uuid)).guests).to.deep.equal(asBefore().guests);
+      await cells.first.cloud.host(SOURCE).start();
+    }));
+
+  it('do not begin a revert to a source that has ended, which can be asked for again (GS-61)', () =>
+    withTwoCells({}, async (cells) => {
+      const uuid = await cells.bootMoved();
+      await expectClean(await cells.first.terminate(SOURCE));
+      await cells.revert(uuid);
+      await cells.second.becomes(uuid, 'resized/-');
+      await cells.settled();
+      expect(await cells.outcome(uuid)).to.deep.equal(MOVED);
+      await cells.first.cloud.host(SOURCE).start();
+      await cells.revert(uuid);
+      await cells.first.becomes(uuid, 'active/-');
     }));
 
   it('refuse an end of it that needs them, which can be asked for again (GS-57, GS-61)', () =>

@@ -207,7 +207,6 @@ describe('a resize to another cell that fails', () => {
       await cells.settled();
       expect(await cells.outcome(uuid)).to.deep.equal({
         ...REVERT_FAILED,
-        migration: ['error', 'reverted hidden deleted'],
         guests: [`${SOURCE}:shutdown`],
         kept: [],
       });

@@ -7,16 +7,20 @@ import { after, describe, it } from 'mocha';
 import { daemonCommands } from '#compute/main/daemon-commands.js';
 import { type GivenFlags, givenFlags } from '#compute/main/daemon-flags.js';
 import {
+  type HostDaemonOptions,
   readAllInOneOptions,
+  readApiOptions,
   readComputeOptions,
   readConductorOptions,
   readSchedulerOptions,
 } from '#compute/main/daemon-options.js';
+import { hostParts } from '#compute/main/host-parts.js';
 
 const READERS = {
   compute: readComputeOptions,
   conductor: readConductorOptions,
   scheduler: readSchedulerOptions,
+  api: readApiOptions,
   'all-in-one': readAllInOneOptions,
 } as const;
 
@@ -47,6 +51,22 @@ describe('the options of the daemons', () => {
     return file;
   };
 
+  it('have Nova’s names for resizes and shelved instances, of hosts and conductors each', () => {
+    const path = config('resize_confirm_window = 90', 'allow_resize_to_same_host = true');
+    const host = read('compute', ['--state-dir', '/s', '--config', path], {
+      EBBGATE_SHELVED_OFFLOAD_TIME: '-1',
+    });
+    expect(host).to.deep.include({ resizeConfirmWindow: 90, shelvedOffloadTime: -1 });
+    const { resizeConfirmWindowMs, shelvedOffloadMs } = hostParts(host as HostDaemonOptions);
+    expect([resizeConfirmWindowMs, shelvedOffloadMs]).to.deep.equal([90_000, null]);
+    expect(read('conductor', ['--config', path])).to.have.property('allowResizeToSameHost', true);
+    expect(read('all-in-one', ['--hosts', 'a'])).to.deep.include({
+      resizeConfirmWindow: 0,
+      shelvedOffloadTime: 0,
+      allowResizeToSameHost: false,
+    });
+  });
+
   it('come from the command line before the environment, and from that before the file', () => {
     const path = config('boot_ms = 3', 'migration_ms = 3', 'vcpus = 3', 'transport = rabbit://file/');
     const env = { EBBGATE_BOOT_MS: '2', EBBGATE_MIGRATION_MS: '2', EBBGATE_URL: 'rabbit://env/' };
@@ -63,6 +83,32 @@ describe('the options of the daemons', () => {
       bootMs: 3,
       stateDir: '/s',
     });
+  });
+
+  it('have the name and the default of Nova where Nova has them (migrate_max_retries)', () => {
+    const path = config('migrate_max_retries = 3');
+    expect(read('conductor', [])).to.deep.include({ migrateMaxRetries: -1 });
+    expect(read('conductor', ['--config', path])).to.deep.include({ migrateMaxRetries: 3 });
+    const argv = ['--hosts', 'a', '--config', path, '--migrate-max-retries', '-1'];
+    expect(read('all-in-one', argv)).to.deep.include({ migrateMaxRetries: -1 });
+    expect(() => read('conductor', ['--migrate-max-retries', '-2'])).to.throw(
+      ConfigurationError,
+      '--migrate-max-retries must be at least -1',
+    );
+  });
+
+  it('have the address of the API as host:port, by default that of Nova on loopback', () => {
+    expect(read('api', [])).to.deep.include({ listen: { host: '127.0.0.1', port: 8774 }, rateLimit: 1000 });
+    expect(read('api', ['--listen', '[::1]:0'])).to.deep.include({ listen: { host: '::1', port: 0 } });
+    const path = config('listen = 10.0.0.1:80', 'token_file = /t', 'policy_file = /p', 'rate_limit = 5');
+    const named = { listen: { host: '10.0.0.1', port: 80 }, tokenFile: '/t', policyFile: '/p', rateLimit: 5 };
+    expect(read('api', ['--config', path])).to.deep.include(named);
+    expect(read('all-in-one', ['--config', path, '--hosts', 'a'])).to.deep.include(named);
+    expect(read('all-in-one', ['--hosts', 'a'])).to.not.have.property('listen');
+    for (const wrong of ['8774', 'host:', 'host:70000', '::1:80', '[::1]', 'a b:1']) {
+      expect(() => read('api', ['--listen', wrong]), wrong).to.throw(ConfigurationError, '--listen must be');
+    }
+    expect(() => read('api', ['--rate-limit', '-1'])).to.throw(ConfigurationError, '--rate-limit');
   });
 
   it('that are true or false come from all three, too', () => {
@@ -96,9 +142,31 @@ describe('the options of the daemons', () => {
     }
   });
 
+  it('can be in the sections of Nova that have them', () => {
+    const lines = [
+      'cell = cell1',
+      '[database]',
+      'connection = sqlite:///n',
+      '[api_database]',
+      'connection = sqlite:///a',
+    ];
+    expect(read('conductor', ['--config', config(...lines)])).to.deep.include({
+      cell: 'cell1',
+      database: 'sqlite:///n',
+      apiDatabase: 'sqlite:///a',
+    });
+    expect(read('conductor', [], { EBBGATE_CELL: 'c', EBBGATE_API_DATABASE: 'sqlite:///e' })).to.deep.include(
+      {
+        cell: 'c',
+        apiDatabase: 'sqlite:///e',
+      },
+    );
+  });
+
   it('share one file: what only another daemon knows is left to that', () => {
     const path = config('state_dir = /s', 'hosts = a,b', 'workers = 3', 'service_down_time = 30');
-    expect(read('conductor', ['--config', path])).to.deep.include({ workers: 3 });
+    expect(read('conductor', ['--config', path])).to.deep.include({ workers: 3, serviceDownTime: 30 });
+    expect(read('compute', ['--config', path])).to.deep.include({ serviceDownTime: 30 });
     expect(read('scheduler', ['--config', path])).to.deep.include({ workers: 3, serviceDownTime: 30 });
     expect(read('all-in-one', ['--config', path])).to.deep.include({ hosts: ['a', 'b'], stateDir: '/s' });
   });

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { InstanceExternalEvent } from '@ebbgate/compute';
+import { until } from '../../support/deferred.js';
 import { DEST, SOURCE, withCloud } from './test-cloud.js';
 
 describe('a compute host that drains', () => {
@@ -40,14 +41,15 @@ describe('a compute host that drains', () => {
 
   it('waits for migrations that are still in the queue (GS-3, GS-76)', () =>
     withCloud({}, async (test) => {
-      const uuids = [await test.bootActive(), await test.bootActive(), await test.bootActive()];
+      const [first, ...others] = [await test.bootActive(), await test.bootActive(), await test.bootActive()];
       const copy = test.virt(SOURCE).steps.hold('copy-memory');
-      for (const uuid of uuids) await test.migrate(uuid);
+      await test.migrate(first);
       await copy.reached;
-      for (const uuid of uuids.slice(1)) await test.migrationBecomes(uuid, 'queued');
+      for (const uuid of others) await test.migrate(uuid);
+      for (const uuid of others) await test.migrationBecomes(uuid, 'queued');
       const drains = [await test.terminate(SOURCE), await test.terminate(DEST)];
       copy.release();
-      for (const uuid of uuids) await test.migrationBecomes(uuid, 'completed');
+      for (const uuid of [first, ...others]) await test.migrationBecomes(uuid, 'completed');
       for (const { ended } of drains) expect((await ended).code).to.equal(0);
       for (const host of [SOURCE, DEST]) await test.cloud.host(host).start();
     }));
@@ -91,6 +93,24 @@ describe('a compute host that drains', () => {
       await test.becomes(queued, 'active/-');
       expect(test.cloud.hypervisors.locate(queued)).to.deep.equal([SOURCE]);
       expect(test.cloud.host(SOURCE).runs).to.equal(2);
+    }));
+
+  it('begins nothing once its ops server has stopped: what comes then waits for the next start (B7, GS-1, GS-16)', () =>
+    withCloud({}, async (test) => {
+      const instance = await test.cloud.records.instances.get(await test.bootActive());
+      const { service } = test.cloud.host(SOURCE).process;
+      let late: Promise<void> | undefined;
+      service.events.on('step', ({ phase, name }) => {
+        if (phase !== 'started' || name !== 'cleanup') return;
+        late = test.cloud.computeApi.cast({}, 'live_migration_force_complete', SOURCE, { instance });
+      });
+      test.arrived.length = 0;
+      const { code } = await (await test.terminate(SOURCE)).ended;
+      await late;
+      expect([code, test.arrived]).to.deep.equal([0, []]);
+      await test.cloud.host(SOURCE).start();
+      await until(() => test.arrived.length > 0);
+      expect(test.arrived).to.deep.equal([`live_migration_force_complete @ compute-ops.${SOURCE}`]);
     }));
 
   it('rejects a live migration that is asked for afterwards, at once', () =>

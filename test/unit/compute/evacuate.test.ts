@@ -187,7 +187,7 @@ describe('evacuating an instance', () => {
       await test.migrationBecomes(uuid, 'done');
       expect(await test.stateOf(uuid)).to.equal(`active/-@${THIRD}`);
       expect(await test.allocatedOn(uuid)).to.deep.equal([SOURCE, THIRD]);
-      await test.cloud.host(DEST).start();
+      await test.revive(DEST);
       await test.idle(DEST);
       expect(test.cloud.hypervisors.locate(uuid)).to.deep.equal([SOURCE, THIRD]);
     }));
@@ -200,7 +200,7 @@ describe('evacuating an instance', () => {
       await held.reached;
       await test.crash(DEST);
       held.release();
-      await test.cloud.host(DEST).start();
+      await test.revive(DEST);
       await test.migrationBecomes(uuid, 'failed');
       await expectTakenBack(test, uuid, 'error/-');
     }));

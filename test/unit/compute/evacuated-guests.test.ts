@@ -130,7 +130,7 @@ describe('a host that comes back after its instances were evacuated', () => {
       await test.migrationBecomes(uuid, 'failed');
       await test.becomes(uuid, 'error/-');
       expect(await test.virt(SOURCE).guestState(uuid)).to.equal('shutdown');
-      await test.cloud.records.services.update('compute', SOURCE, { forcedDown: false });
+      await test.callUp(SOURCE);
       await test.cloud.actions.reboot({}, uuid, 'hard');
       await test.becomes(uuid, 'active/-');
       expect(await test.virt(SOURCE).guestState(uuid)).to.equal('running');

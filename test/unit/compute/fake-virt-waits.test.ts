@@ -17,7 +17,7 @@ describe('what the fake hypervisor waits for', () => {
     const control = new StepControl();
     const holds = Array.from({ length: 20 }, () => control.hold('start-guest'));
     const waits = [
-      ...holds.map(() => control.take('start-guest', 0, signal)),
+      ...holds.map(() => control.take('start-guest', 0, { signal })),
       ...holds.map(() => pause(1, signal)),
     ];
     expect(getEventListeners(signal, 'abort')).to.have.length(1);
@@ -30,10 +30,14 @@ describe('what the fake hypervisor waits for', () => {
     const abort = new AbortController();
     const control = new StepControl();
     for (let each = 0; each < 2; each += 1) control.hold('start-guest');
-    const waits = [control.take('start-guest', 0, abort.signal), pause(60_000, abort.signal)].map(codeOf);
+    const waits = [control.take('start-guest', 0, { signal: abort.signal }), pause(60_000, abort.signal)].map(
+      codeOf,
+    );
     abort.abort();
     expect(await Promise.all(waits)).to.deep.equal(['ERR_ABORTED', 'ERR_ABORTED']);
-    const late = [control.take('start-guest', 0, abort.signal), pause(60_000, abort.signal)].map(codeOf);
+    const late = [control.take('start-guest', 0, { signal: abort.signal }), pause(60_000, abort.signal)].map(
+      codeOf,
+    );
     expect(await Promise.all(late)).to.deep.equal(['ERR_ABORTED', 'ERR_ABORTED']);
     expect(getEventListeners(abort.signal, 'abort')).to.have.length(0);
   });

@@ -8,7 +8,7 @@ const HOST = 'compute-a';
 function cell(reportedAtMs: number): { records: MemoryRecords; report: () => Promise<unknown> } {
   const records = new MemoryRecords(() => undefined);
   const report = { binary: 'compute', host: HOST, state: 'running', reportedAtMs } as const;
-  return { records, report: () => records.services.report(report) };
+  return { records, report: () => records.services.register(report) };
 }
 
 describe('the choice of hosts in a conductor', () => {

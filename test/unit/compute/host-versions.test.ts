@@ -18,6 +18,7 @@ describe('what is known of the versions of hosts', () => {
   }
 
   const record = (host: string, version: number): ServiceRecord => ({
+    id: 1,
     uuid: host,
     binary: 'compute',
     host,
@@ -30,6 +31,8 @@ describe('what is known of the versions of hosts', () => {
     disabled: false,
     disabledReason: null,
     forcedDown: false,
+    epoch: 0,
+    drain: null,
     reportCount: 1,
   });
 

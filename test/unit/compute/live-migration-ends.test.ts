@@ -1,5 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
+import { HypervisorError } from '@ebbgate/compute';
+import type { TaskCounts } from '@ebbgate/service';
 import { POWER_STATE } from '#compute/objects/states.js';
 import { allIdle, migrationOf, outcomeOf } from './resize-words.js';
 import { DEST, SOURCE, type TestCloud, withCloud } from './test-cloud.js';
@@ -71,6 +73,49 @@ describe('a live migration that does not go through', () => {
       await test.migrationBecomes(uuid, 'completed');
       await drain.ended;
       await test.cloud.host(SOURCE).start();
+    }));
+
+  it('lets the destination go also when nothing is to be cleaned up there, since the disks are shared (B4, GS-100)', () =>
+    withCloud({ sharedStorage: true, recheckMs: 60_000 }, async (test) => {
+      const uuid = await test.bootActive();
+      test.virt(SOURCE).steps.failNext('copy-memory', new HypervisorError('the copy broke off'));
+      await test.migrate(uuid);
+      await test.migrationBecomes(uuid, 'failed');
+      await test.idle(DEST);
+      const { code, report } = await test.cloud.host(DEST).terminate();
+      expect([code, report.outcome]).to.deep.equal([0, 'clean']);
+      await test.cloud.host(DEST).start();
+    }));
+
+  it('is one task at each end, whichever of its requests are being served (B15, GS-99)', () =>
+    withCloud({}, async (test) => {
+      const uuid = await test.bootActive();
+      const counts = (host: string): TaskCounts => test.cloud.host(host).process.service.registry.counts;
+      const all = (host: string): string[] =>
+        test.cloud
+          .host(host)
+          .process.service.registry.snapshot()
+          .map(({ name }) => name);
+      const before = counts(DEST);
+      const steps = ['check-source', 'pre-live-migration'] as const;
+      const [check, prepare] = steps.map((step) =>
+        test.virt(step === 'check-source' ? SOURCE : DEST).steps.hold(step),
+      );
+      await test.migrate(uuid);
+      await check?.reached;
+      expect([all(SOURCE), all(DEST)]).to.deep.equal([
+        ['live_migration_at_source'],
+        ['live_migration_at_dest'],
+      ]);
+      check?.release();
+      await prepare?.reached;
+      expect([all(SOURCE), all(DEST)]).to.deep.equal([['live_migration'], ['live_migration_at_dest']]);
+      prepare?.release();
+      await test.migrationBecomes(uuid, 'completed');
+      await test.idle(DEST);
+      const { opened, failed } = counts(DEST);
+      // The operation, and the two requests that end it: the event of its port, and the last step.
+      expect([opened - before.opened, failed]).to.deep.equal([3, 0]);
     }));
 
   it('counts as failed at the destination when it is taken back (B16)', () =>
@@ -148,7 +193,7 @@ describe('a live migration that does not go through', () => {
         state: 'running',
         reportedAtMs: Date.now() - 5000,
       } as const;
-      await test.cloud.records.services.report(dead);
+      await test.cloud.records.services.register(dead);
       await test.migrate(uuid);
       await test.migrationBecomes(uuid, 'error');
       expect(test.arrived.filter((one) => one.startsWith('check_can'))).to.deep.equal([]);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { HypervisorError, MigrationPreCheckError, type VirtStep } from '@ebbgate/compute';
+import { HypervisorError, Migration, MigrationPreCheckError, type VirtStep } from '@ebbgate/compute';
 import { DEST, SOURCE, type TestCloud, withCloud } from './test-cloud.js';
 
 /** The instance is back where it was, nothing is prepared anywhere, and no task is left. */
@@ -220,6 +220,25 @@ describe('live migration', () => {
       expect(error).to.have.property('code', 'ERR_UNEXPECTED_STATE');
       expect(test.virt(DEST).expected).to.deep.equal([]);
       await test.idle(DEST);
+    }));
+
+  it('takes nothing from an instance on the host that is asked about it (a message that goes astray) (GS-76)', () =>
+    withCloud({}, async (test) => {
+      const instance = await test.cloud.records.instances.get(await test.bootActive());
+      const uuid = instance.get('uuid');
+      const held = test.virt(SOURCE).steps.hold('check-destination');
+      const question = { instance, block_migration: null, disk_over_commit: null, limits: null };
+      const migration = Migration.create({ instance_uuid: uuid, source_compute: SOURCE });
+      const { computeApi } = test.cloud;
+      const asked = computeApi.call({}, 'check_can_live_migrate_destination', SOURCE, {
+        ...question,
+        migration,
+      });
+      await held.reached;
+      await computeApi.call({}, 'drop_move_claim_at_destination', SOURCE, { instance });
+      held.release();
+      await asked.catch(() => undefined);
+      expect(await test.allocatedOn(uuid)).to.deep.equal([SOURCE]);
     }));
 
   it('is refused for an instance that has something else done to it', () =>

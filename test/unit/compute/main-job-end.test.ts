@@ -12,8 +12,8 @@ import { eventually } from '../../support/rigs/deadline.js';
 describe('the end of the main job', function () {
   this.timeout(30_000);
 
-  // In a process of its own all ends with it.
-  afterEach(() => eventually('the end of what was cut off', 20_000, () => timers.size === 0));
+  // In a process of its own all ends with it. Here nothing waits for its time-out, which is above 10 s.
+  afterEach(() => eventually('the end of what was cut off', 5000, () => timers.size === 0));
 
   for (const moment of ['Live migration to', 'SIGTERM to']) {
     it(`is its last word, also when something of it goes on (${moment} …) (COMP-20)`, async () => {
@@ -26,8 +26,7 @@ describe('the end of the main job', function () {
         },
         end: () => undefined,
       };
-      // Without ops servers what was cut off has the least time until it gives up.
-      const wishes = { database: 'memory:', bootMs: '10', migrationMs: '500', opsServer: false };
+      const wishes = { database: 'memory:', bootMs: '10', migrationMs: '500' };
       const options = readJobOptions(wishes);
       const parts = { view, logger: silentLogger, now: () => 0, temporaryFolder: tmpdir() };
       const end = await runMainJob(options, { ...parts, interrupted: abort.signal }).catch(

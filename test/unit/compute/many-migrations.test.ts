@@ -5,6 +5,7 @@ import { withCloud } from './test-cloud.js';
 
 const HOSTS = ['compute-a', 'compute-b', 'compute-c', 'compute-d', 'compute-e', 'compute-f'];
 const COUNT = 40;
+const TWENTY = Array.from({ length: 20 }, (_, index) => `compute-${String(index + 1)}`);
 
 describe('many live migrations at once', function () {
   this.timeout(20_000);
@@ -23,6 +24,19 @@ describe('many live migrations at once', function () {
         },
       ));
   }
+
+  it('200 between 20 hosts complete, none lost, none doubled, with the right allocations (GS-3, GS-100)', () =>
+    withCloud(
+      { hosts: TWENTY, maxConcurrentLiveMigrations: 4, conductors: 2, schedulers: 2 },
+      async (test) => {
+        const run = new ManyMigrations(test.cloud, { count: 200, seed: 7 });
+        await run.boot();
+        await run.ask();
+        await run.whenOver();
+        expect(await run.problems()).to.deep.equal([]);
+        expect(run.completed).to.equal(200);
+      },
+    ));
 
   for (const seed of [4, 5, 6]) {
     it(`none is lost or doubled when two of the hosts drain in the middle, and each can be moved afterwards (order ${seed}) (GS-1, GS-3, GS-100)`, () =>

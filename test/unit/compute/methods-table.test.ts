@@ -3,7 +3,9 @@ import { describe, it } from 'mocha';
 import { COMPUTE_METHODS, decodeObjects, type MethodRow } from '@ebbgate/compute';
 import { checkArgs } from '#compute/rpc/check-args.js';
 import { computeMethods } from '#compute/rpc/methods.js';
+import { methodsPage } from '#compute/rpc/methods-page.js';
 import { methodsText } from '#compute/rpc/methods-text.js';
+import { topicTable } from '#compute/rpc/topic-table.js';
 import { readCaptures } from './captures.js';
 
 /** Where the blueprint puts each method, by the id of its requirement. */
@@ -85,5 +87,20 @@ describe('the table of compute methods', () => {
     expect(lines).to.have.length(computeMethods.size + 1);
     expect(lines.find((line) => line.startsWith('live_migration '))).to.contain('compute-ops');
     expect(JSON.parse(methodsText(true))).to.deep.equal(COMPUTE_METHODS);
+  });
+
+  it('is printed with the topics that are configured (GS-39, GS-41)', () => {
+    const topics = topicTable({
+      opsTopic: 'compute-alt',
+      topics: { rebuild_instance: 'main', pause_instance: 'ops' },
+    });
+    const topicIn = (text: string, name: string): string | undefined =>
+      new RegExp(`^(?:\\| \`)?${name}[\` |]+[a-z-]+[ |\`]+([a-z-]+)`, 'm').exec(text)?.[1];
+    for (const text of [methodsText(false, topics), methodsPage(topics)]) {
+      expect(topicIn(text, 'live_migration')).to.equal('compute-alt');
+      expect(topicIn(text, 'rebuild_instance')).to.equal('compute');
+      expect(topicIn(text, 'pause_instance')).to.equal('compute-alt');
+    }
+    expect(JSON.parse(methodsText(true, topics))).to.have.nested.property('rebuild_instance.topic', 'main');
   });
 });

@@ -30,7 +30,8 @@ describe('the commands of an operator, to an all-in-one in memory', function () 
   let cloud: DaemonProcess;
 
   before(async () => {
-    cloud = new DaemonProcess('', ['all-in-one', '--hosts', 'a,b', '--control', CONTROL, ...TIMES]);
+    const argv = ['all-in-one', '--hosts', 'a,b', '--control', CONTROL, ...TIMES];
+    cloud = new DaemonProcess('', argv, { limitMs: 300_000 });
     await cloud.event(({ kind }) => kind === 'serves');
   });
 
@@ -84,6 +85,45 @@ describe('the commands of an operator, to an all-in-one in memory', function () 
     expect(huge.code).to.equal(1);
     expect(huge.err).to.match(/^error: huge is error at no host, and should be active\. /);
     await cli.ok('instance', 'delete', 'huge', '--wait');
+  });
+
+  it('hold a guest and let it go, put it away and bring it back, and give it something', async () => {
+    const after = async (command: string): Promise<unknown> => {
+      const { out, err } = await typed(['instance', command, 'vm1', '--wait', '--json']);
+      expect(err).to.equal('');
+      return (JSON.parse(out) as { readonly vm_state: string }).vm_state;
+    };
+    for (const [command, state] of [
+      ['pause', 'paused'],
+      ['unpause', 'active'],
+      ['suspend', 'suspended'],
+      ['resume', 'active'],
+      ['rescue', 'rescued'],
+      ['unrescue', 'active'],
+      ['shelve', 'shelved_offloaded'],
+      ['unshelve', 'active'],
+    ] as const) {
+      expect(await after(command), command).to.equal(state);
+    }
+    expect((await typed(['instance', 'set-password', 'vm1'])).out).to.match(
+      /^vm1 has another password: [\w-]{16}\n$/,
+    );
+    const volume = await typed(['instance', 'add-volume', 'vm1', '--volume', 'v1']);
+    expect(volume.out).to.equal('vm1 gets a volume: /dev/vdb\n');
+    expect((await typed(['instance', 'add-volume', 'vm1'])).err).to.match(/--volume must be given/);
+    const validate = (port: string): Promise<Said> =>
+      typed(['instance', 'console-validate', 'vm1', '--port', port]);
+    expect(await validate('5900')).to.include({
+      code: 0,
+      out: 'A novnc console of vm1 listens at port 5900\n',
+    });
+    expect(await validate('1')).to.include({
+      code: 1,
+      err: 'error: No novnc console of vm1 listens at port 1\n',
+    });
+    const refused = await typed(['instance', 'unpause', 'vm1']);
+    expect(refused.err).to.equal('error: Cannot unpause vm1: vm_state is active, and must be paused\n');
+    await typed(['instance', 'live-migrate', 'vm1', '--host', 'b', '--wait']); // refused when it is there
   });
 
   it('end and start a host; it is not up again before it has removed what was evacuated (COMP-13)', async () => {

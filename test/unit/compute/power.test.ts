@@ -136,7 +136,7 @@ describe('starting, stopping and rebooting', () => {
         expect(await codeOf(ask())).to.equal('ERR_HOST_DOWN');
       }
       expect(await test.stateOf(uuid)).to.equal(`active/-@${SOURCE}`);
-      await test.cloud.host(SOURCE).start();
+      await test.revive(SOURCE);
     }));
 
   it('does nothing for a request that is not wanted any more when it comes', () =>
@@ -173,7 +173,7 @@ describe('starting, stopping and rebooting', () => {
           held.release();
           expect((await ended).code).to.equal(0);
           expect(await test.stateOf(uuid)).to.equal(`${end}@${SOURCE}`);
-          await test.cloud.host(SOURCE).start();
+          await test.revive(SOURCE);
         }));
     }
 
@@ -188,7 +188,7 @@ describe('starting, stopping and rebooting', () => {
         held.release();
         expect((await ended).code).to.equal(0);
         expect(await test.stateOf(uuid)).to.equal(`active/rebooting@${SOURCE}`);
-        await test.cloud.host(SOURCE).start();
+        await test.revive(SOURCE);
         await test.becomes(uuid, 'active/-');
         await test.idle(SOURCE);
       }));
@@ -216,7 +216,7 @@ describe('starting, stopping and rebooting', () => {
           await test.crash(SOURCE);
           held.release();
           expect(await test.stateOf(uuid)).to.contain(`/${String(task)}@`);
-          await test.cloud.host(SOURCE).start();
+          await test.revive(SOURCE);
           await test.becomes(uuid, end);
           await test.idle(SOURCE);
         }));

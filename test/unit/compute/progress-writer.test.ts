@@ -1,15 +1,20 @@
+import type { MigrationProgress } from '@ebbgate/compute';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { ProgressWriter } from '#compute/compute/operations/progress-writer.js';
 
-const at = (processed: number) => ({ total: 10, processed, remaining: 10 - processed });
+const NONE = { total: 0, processed: 0, remaining: 0 };
+const at = (processed: number): MigrationProgress => ({
+  memory: { total: 10, processed, remaining: 10 - processed },
+  disk: NONE,
+});
 
 describe('writing progress', () => {
   it('writes one at a time, skips what is overtaken, and ends with the last', async () => {
     const written: number[] = [];
     let going = 0;
     const writer = new ProgressWriter(
-      async ({ processed }) => {
+      async ({ memory: { processed } }) => {
         going += 1;
         expect(going).to.equal(1);
         await Promise.resolve();
@@ -26,7 +31,7 @@ describe('writing progress', () => {
   it('tells of a write that failed, and goes on', async () => {
     const errors: unknown[] = [];
     const writer = new ProgressWriter(
-      ({ processed }) => (processed === 1 ? Promise.reject(new Error('no')) : Promise.resolve()),
+      ({ memory: { processed } }) => (processed === 1 ? Promise.reject(new Error('no')) : Promise.resolve()),
       (error) => errors.push(error),
     );
     writer.report(at(1));

@@ -144,7 +144,7 @@ describe('rebuilding an instance', () => {
       await test.cloud.networking.release(uuid);
       expect((await ended).code).to.equal(0);
       expect(await test.stateOf(uuid)).to.equal(`active/-@${SOURCE}`);
-      await test.cloud.host(SOURCE).start();
+      await test.revive(SOURCE);
     }));
 
   it('that comes after the drain has begun goes to the new-request queue, and is done at the next start without passing through ERROR (GS-1, GS-64, GS-101)', () =>
@@ -163,7 +163,7 @@ describe('rebuilding an instance', () => {
       expect([code, report.unfinished]).to.deep.equal([0, []]);
       expect(test.arrived).to.deep.equal([`rebuild_instance @ compute-ops.${SOURCE}`]);
       expect(await test.stateOf(uuid)).to.equal(`active/rebuilding@${SOURCE}`);
-      await test.cloud.host(SOURCE).start();
+      await test.revive(SOURCE);
       await test.becomes(uuid, 'active/-');
       await test.idle(SOURCE);
       expect(test.arrived[1]).to.equal(`rebuild_instance @ compute.${SOURCE}`);
@@ -181,7 +181,7 @@ describe('rebuilding an instance', () => {
       await test.cloud.actions.delete({}, uuid);
       release();
       await ended;
-      await test.cloud.host(SOURCE).start();
+      await test.revive(SOURCE);
       await test.becomes(uuid, 'deleted/-');
       await test.idle(SOURCE);
       expect(test.cloud.hypervisors.locate(uuid)).to.deep.equal([]);
@@ -195,7 +195,7 @@ describe('rebuilding an instance', () => {
       await held.reached;
       await test.crash(SOURCE);
       held.release();
-      await test.cloud.host(SOURCE).start();
+      await test.revive(SOURCE);
       await test.becomes(uuid, 'error/-');
       await test.cloud.records.services.update('compute', SOURCE, { forcedDown: false });
       await test.cloud.rebuilds.rebuild({}, uuid);

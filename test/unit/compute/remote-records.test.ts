@@ -100,8 +100,8 @@ describe('records over RPC', () => {
     withConductor(async ({ records, own }) => {
       const told: string[] = [];
       own.events.on('service', ({ host, state }) => told.push(`${host} ${state}`));
-      await records.services.report({ binary: 'compute', host: 'b', state: 'running', reportedAtMs: 5 });
-      await records.services.report({ binary: 'compute', host: 'a', state: 'draining', reportedAtMs: 6 });
+      await records.services.register({ binary: 'compute', host: 'b', state: 'running', reportedAtMs: 5 });
+      await records.services.register({ binary: 'compute', host: 'a', state: 'draining', reportedAtMs: 6 });
       expect(told).to.deep.equal(['b running', 'a draining']);
       const listed = await records.services.list('compute');
       expect(listed).to.deep.equal(await own.services.list('compute'));

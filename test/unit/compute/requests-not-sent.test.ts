@@ -7,15 +7,17 @@ import {
   ConductorApi,
   ExternalEvents,
   HostDownError,
+  InstanceActions,
   type Instance,
   InstanceExternalEvent,
   Liveness,
   MemoryRecords,
+  Moves,
   Rebuilds,
   RemoteNetworking,
   Servers,
 } from '@ebbgate/compute';
-import { stateOf } from './resize-words.js';
+import { BIGGER, stateOf } from './resize-words.js';
 import { DEST, SOURCE } from './test-cloud.js';
 
 type Outcome = 'not-sent' | 'unknown';
@@ -27,6 +29,8 @@ class Unsent {
   readonly tried: string[] = [];
   readonly servers: Servers;
   readonly rebuilds: Rebuilds;
+  readonly actions: InstanceActions;
+  readonly moves: Moves;
   readonly events: ExternalEvents;
   readonly #recorded: RecordedJob;
 
@@ -45,13 +49,15 @@ class Unsent {
     const parts = { records, conductor, computeApi, networking, liveness: new Liveness() };
     this.servers = new Servers(parts);
     this.rebuilds = new Rebuilds(parts);
+    this.actions = new InstanceActions(parts);
+    this.moves = new Moves(parts);
     this.events = new ExternalEvents(records, computeApi);
   }
 
   /** An instance that runs at the source. */
   async instance(): Promise<Instance> {
     for (const host of [SOURCE, DEST]) {
-      await this.records.services.report({
+      await this.records.services.register({
         binary: 'compute',
         host,
         state: 'serving',
@@ -132,6 +138,66 @@ describe('a request that cannot be sent', () => {
     const error = await errorOf(cloud.servers.liveMigrate(context, uuid, DEST));
     expect(error).to.be.instanceOf(HostDownError);
     expect(stateOf(await cloud.records.instances.get(uuid))).to.equal('active/-');
+  });
+});
+
+type Ask = (cloud: Unsent, uuid: string) => Promise<unknown>;
+
+/** What is asked of an active instance, and its state while the request is on its way. */
+const ASKED: readonly (readonly [what: string, ask: Ask, meanwhile: string])[] = [
+  ['to stop', ({ actions }, uuid) => actions.stop(context, uuid), 'active/powering-off'],
+  ['to reboot', ({ actions }, uuid) => actions.reboot(context, uuid), 'active/rebooting'],
+  ['a hard reboot', ({ actions }, uuid) => actions.reboot(context, uuid, 'hard'), 'active/rebooting_hard'],
+  ['a snapshot', ({ actions }, uuid) => actions.snapshot(context, uuid), 'active/image_snapshot_pending'],
+  ['a delete', ({ actions }, uuid) => actions.delete(context, uuid), 'active/deleting'],
+  ['a rebuild', ({ rebuilds }, uuid) => rebuilds.rebuild(context, uuid), 'active/rebuilding'],
+  ['a resize', ({ moves }, uuid) => moves.resize(context, uuid, BIGGER), 'active/resize_prep'],
+];
+const ENDS: readonly (readonly [what: string, ask: Ask, meanwhile: string])[] = [
+  ['the confirmation', ({ moves }, uuid) => moves.confirmResize(context, uuid), 'resized/- confirming'],
+  [
+    'the revert',
+    ({ moves }, uuid) => moves.revertResize(context, uuid),
+    'resized/resize_reverting reverting',
+  ],
+];
+
+describe('a request of which nobody knows whether it was sent (AMQP-02, decision 7)', () => {
+  for (const outcome of ['not-sent', 'unknown'] as const) {
+    const what = outcome === 'unknown' ? 'finds all that it needs' : 'leaves nothing when it was not';
+    for (const [name, ask, meanwhile] of ASKED) {
+      it(`${what}: ${name}`, async () => {
+        const cloud = await unsent(outcome);
+        const uuid = (await cloud.instance()).get('uuid');
+        expect(await errorOf(ask(cloud, uuid))).to.be.instanceOf(MessageDeliveryError);
+        const state = stateOf(await cloud.records.instances.get(uuid));
+        expect(state).to.equal(outcome === 'unknown' ? meanwhile : 'active/-');
+      });
+    }
+
+    for (const [name, ask, meanwhile] of ENDS) {
+      it(`${what}: ${name} of a resize`, async () => {
+        const cloud = await unsent(outcome);
+        const uuid = (await cloud.instance()).get('uuid');
+        await cloud.records.instances.update(uuid, { vm_state: 'resized', host: DEST });
+        const { migration } = await RecordedJob.read();
+        const move = { instance_uuid: uuid, source_compute: SOURCE, dest_compute: DEST } as const;
+        const finished = { ...move, status: 'finished', cross_cell_move: false } as const;
+        const resize = await cloud.records.migrations.create(migration.pristine().update(finished));
+        expect(await errorOf(ask(cloud, uuid))).to.be.instanceOf(MessageDeliveryError);
+        const state = stateOf(await cloud.records.instances.get(uuid));
+        const status = (await cloud.records.migrations.get(resize.get('uuid'))).get('status');
+        expect(`${state} ${status}`).to.equal(outcome === 'unknown' ? meanwhile : 'resized/- finished');
+      });
+    }
+  }
+
+  it('has what was being done to an instance that was to be deleted go on, when the delete was not sent', async () => {
+    const cloud = await unsent('not-sent');
+    const uuid = (await cloud.instance()).get('uuid');
+    await cloud.records.instances.update(uuid, { task_state: 'image_uploading' });
+    await errorOf(cloud.actions.delete(context, uuid));
+    expect(stateOf(await cloud.records.instances.get(uuid))).to.equal('active/image_uploading');
   });
 });
 

@@ -1,7 +1,16 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { VirtStep } from '@ebbgate/compute';
-import { allIdle, BIGGER, bootResized, outcomeOf, resized, stateOf, untouched } from './resize-words.js';
+import {
+  allIdle,
+  BIGGER,
+  bootResized,
+  outcomeOf,
+  resized,
+  stateOf,
+  untouched,
+  waitsForItsPart,
+} from './resize-words.js';
 import { DEST, SOURCE, type TestCloud, withCloud } from './test-cloud.js';
 
 /** Keeps a host busy until its order, so that it drains no faster than the test wants. */
@@ -54,17 +63,17 @@ describe('a resize and a host that drains', () => {
     }
   }
 
-  it('complete it when the source has not begun yet: TERM on the source before step 4 (GS-54)', () =>
+  it('complete it when the source has not begun yet: TERM on the source before step 4 (GS-2, GS-5, GS-54, GS-68)', () =>
     withCloud({}, async (test) => {
       const uuid = await test.bootActive();
-      const free = await busy(test, SOURCE);
       const check = test.virt(DEST).steps.hold('check-cold-destination');
       await test.cloud.moves.resize(test.recorded.context, uuid, BIGGER);
       await check.reached;
+      expect(test.tasks(SOURCE)).to.deep.equal([]);
       const drain = await test.terminate(SOURCE);
+      await waitsForItsPart(test, SOURCE);
       check.release();
       await test.becomes(uuid, 'resized/-');
-      await free();
       await expectClean(drain);
       expect(await outcomeOf(test, uuid)).to.deep.equal(resized(SOURCE, DEST));
       expect(test.arrived).to.include(`resize_instance @ compute-ops.${SOURCE}`);
@@ -77,7 +86,7 @@ describe('a resize and a host that drains', () => {
       const free = await busy(test, DEST);
       const drain = await test.terminate(DEST);
       // As if it had been chosen before that.
-      await test.cloud.records.services.report({
+      await test.cloud.records.services.register({
         binary: 'compute',
         host: DEST,
         state: 'running',
@@ -137,19 +146,49 @@ describe('a resize and a host that drains', () => {
     it(`complete a revert that is under way: TERM on the ${ends} (GS-59, GS-60, GS-68)`, () =>
       withCloud({}, async (test) => {
         const uuid = await bootResized(test);
-        const free = await busy(test, SOURCE);
         const held = test.virt(SOURCE).steps.hold('check-shared-storage');
         await test.cloud.moves.revertResize(test.recorded.context, uuid);
         await held.reached;
         const drains = await Promise.all(hosts.map((host) => test.terminate(host)));
         held.release();
         await test.becomes(uuid, 'active/-');
-        await free();
         for (const drain of drains) await expectClean(drain);
         expect(await outcomeOf(test, uuid)).to.deep.equal(untouched(SOURCE, 'reverted'));
         for (const host of hosts) await test.cloud.host(host).start();
       }));
   }
+
+  it('complete a revert whose destination removes the guest: TERM on the source (GS-2, GS-5, GS-60, GS-68)', () =>
+    withCloud({}, async (test) => {
+      const uuid = await bootResized(test);
+      const held = test.virt(DEST).steps.hold('destroy');
+      await test.cloud.moves.revertResize(test.recorded.context, uuid);
+      await held.reached;
+      expect(test.tasks(SOURCE)).to.deep.equal([]);
+      const drain = await test.terminate(SOURCE);
+      await waitsForItsPart(test, SOURCE);
+      held.release();
+      await test.becomes(uuid, 'active/-');
+      await expectClean(drain);
+      expect(await outcomeOf(test, uuid)).to.deep.equal(untouched(SOURCE, 'reverted'));
+      await test.cloud.host(SOURCE).start();
+    }));
+
+  it('is waited for by its source no longer than its destination lives (B1, B5)', () =>
+    withCloud({}, async (test) => {
+      const uuid = await test.bootActive();
+      const check = test.virt(DEST).steps.hold('check-cold-destination');
+      await test.cloud.moves.resize(test.recorded.context, uuid, BIGGER);
+      await check.reached;
+      const drain = await test.terminate(SOURCE);
+      await waitsForItsPart(test, SOURCE);
+      await test.crash(DEST);
+      await expectClean(drain);
+      expect(stateOf(await test.cloud.records.instances.get(uuid))).to.equal('active/resize_prep');
+      await test.cloud.host(SOURCE).start();
+      await test.becomes(uuid, 'active/-');
+      await test.revive(DEST);
+    }));
 
   it('leave the second half of a revert in the queue of a source that has ended, which does it when it starts (GS-60, GS-101)', () =>
     withCloud({ rpcTimeoutMs: 200 }, async (test) => {

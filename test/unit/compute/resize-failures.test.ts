@@ -123,6 +123,7 @@ describe('a resize that fails', () => {
       await test.cloud.records.services.update('compute', SOURCE, { forcedDown: false });
       await test.cloud.host(SOURCE).start();
       await test.becomes(uuid, 'active/-');
+      await allIdle(test); // it tells the destination, too
     }));
 
   for (const [what, host, step, status] of [

@@ -1,4 +1,5 @@
 import { Flavor, type Instance, type Migration, type Resources } from '@ebbgate/compute';
+import { eventually } from '../../support/rigs/deadline.js';
 import type { TestCloud } from './test-cloud.js';
 
 export const THIRD = 'compute-c';
@@ -76,6 +77,12 @@ export function stateOf(instance: Instance): string {
 /** Resolves when nothing runs on any host. */
 export async function allIdle(test: TestCloud): Promise<void> {
   for (const name of test.cloud.hosts.keys()) await test.idle(name);
+}
+
+/** Resolves when a source that drains does nothing but wait for a move. */
+export async function waitsForItsPart(test: TestCloud, source: string): Promise<void> {
+  const isAll = (): boolean => test.tasks(source).join() === 'cold_move_at_source';
+  await eventually(`a move that ${source} waits for`, 2000, isAll);
 }
 
 /** What an instance was before it was moved from `host`, and is again when that was taken back. */

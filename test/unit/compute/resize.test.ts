@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
+import { until } from '../../support/deferred.js';
 import {
   allIdle,
   BIGGER,
@@ -30,6 +31,7 @@ describe('resize and cold migration', () => {
         'resized/-',
       ]);
       expect(test.statuses).to.deep.equal(['pre-migrating', 'migrating', 'post-migrating', 'finished']);
+      await until(() => test.arrived.length === 5); // nobody waits for the event at the source
       expect(test.arrived).to.deep.equal([
         `prep_resize @ compute.${DEST}`,
         `resize_instance @ compute-ops.${SOURCE}`,

@@ -87,7 +87,7 @@ describe('routing of compute messages', () => {
     for (const [method, row] of computeMethods) await send(api, method, row);
     const versions = new Set(sent.map(({ target }) => target.version));
     expect(sent.filter(({ target }) => target.topic === 'compute-ops')).to.have.length(18);
-    expect([...versions]).to.have.members(['6.0', '6.2', '6.3']);
+    expect([...versions]).to.have.members(['6.0', '6.2', '6.3', '6.4']);
   });
 
   it('takes another name for the ops topic (GS-27)', async () => {

@@ -35,7 +35,7 @@ class Bench {
 
   async host(host: string, report: Partial<ServiceReport> = {}, room: Resources = ROOM): Promise<void> {
     await this.records.allocations.report(host, room);
-    await this.records.services.report({
+    await this.records.services.register({
       binary: 'compute',
       host,
       state: 'running',
@@ -146,7 +146,7 @@ describe('the filters of the scheduler', () => {
 
   it('leave out a host that has never told its capacity', async () => {
     const bench = new Bench();
-    await bench.records.services.report({
+    await bench.records.services.register({
       binary: 'compute',
       host: 'a',
       state: 'running',
@@ -242,6 +242,29 @@ describe('the weighers of the scheduler', () => {
       for (const host of order) await bench.host(host);
       expect(await bench.choose({}, 'vm', 2)).to.deep.equal(['a', 'b', 'c']);
     }
+  });
+});
+
+describe('the weigher of server groups', () => {
+  it('brings an instance to the members of a group that wishes them together, also where there is less room', async () => {
+    const bench = new Bench();
+    for (const host of ['a', 'b', 'c']) await bench.host(host);
+    await bench.records.allocations.claim('m1', 'b', { vcpus: 2, memoryMb: 2048, diskGb: 20 });
+    await bench.records.allocations.claim('m2', 'b', { vcpus: 1, memoryMb: 512, diskGb: 10 });
+    await bench.records.allocations.claim('other', 'c', { vcpus: 1, memoryMb: 512, diskGb: 10 });
+    const wish = { instance_group: group('soft-affinity', ['m1', 'm2', 'vm']) };
+    expect(await bench.choose(wish, 'vm', 2)).to.deep.equal(['b', 'a', 'c']);
+  });
+
+  it('keeps it from the members of a group that wishes them apart, and takes the fewest where all have some', async () => {
+    const bench = new Bench();
+    await bench.host('a');
+    await bench.host('b', {}, { vcpus: 4, memoryMb: 4096, diskGb: 50 });
+    await bench.records.allocations.claim('m1', 'a', { vcpus: 1, memoryMb: 512, diskGb: 10 });
+    const wish = { instance_group: group('soft-anti-affinity', ['m1', 'm2', 'vm', 'vm2']) };
+    expect(await bench.choose(wish)).to.deep.equal(['b']);
+    await bench.records.allocations.claim('m2', 'b', { vcpus: 1, memoryMb: 512, diskGb: 10 });
+    expect(await bench.choose(wish, 'vm2')).to.deep.equal(['a']);
   });
 });
 

@@ -55,6 +55,27 @@ describe('the fake network service of several conductors', () => {
     ).to.deep.equal(Array(2).fill(`network-vif-plugged completed ${port ?? ''}`));
   });
 
+  it('binds ports to one more host, until they belong to it or that is taken back', async () => {
+    const { one, two, store } = bed();
+    const [port] = await one.allocate('i');
+    const known = async (): Promise<unknown> => store.read('i');
+    const its = { ports: [port], held: null };
+    await one.activateBinding('i', 'a');
+    await one.bind('i', 'a');
+    await one.bind('i', 'b');
+    await two.bind('i', 'b');
+    expect(await known()).to.deep.equal({ ...its, host: 'a', also: ['b'] });
+    await two.unbind('i', 'a'); // they belong to it
+    await two.activateBinding('i', 'b');
+    expect(await known()).to.deep.equal({ ...its, host: 'b', also: [] });
+    await one.bind('i', 'c');
+    await two.unbind('i', 'c');
+    await two.unbind('j', 'c');
+    await two.bind('j', 'c');
+    expect(await known()).to.deep.equal({ ...its, host: 'b', also: [] });
+    expect(await store.read('j')).to.equal(undefined);
+  });
+
   it('keeps nothing of an instance that has nothing, and tells of events that could not be sent', async () => {
     const { one, store, errors } = bed(() => Promise.reject(new Error('no broker')));
     await one.activateBinding('i', 'a');

@@ -76,11 +76,15 @@ describe('several parts as one program', () => {
   });
 
   it('end at once at SIGINT during the drain, with 130 (COMP-20)', async () => {
-    const { supervisor, heard } = supervise();
+    const { supervisor, heard, a, b } = supervise();
     supervisor.terminate('SIGINT');
     supervisor.terminate('SIGINT');
     expect(await supervisor.done).to.equal(130);
     expect(heard.slice(2)).to.deep.equal(['end a', 'end b', 'end conductor', 'end scheduler']);
+    a.end(130);
+    b.end(130);
+    await settled();
+    expect(heard).to.have.length(6); // the next stage is not told to drain any more
   });
 
   it('share one time limit, and end with 4 when it passes (COMP-04, GS-80)', async () => {
@@ -98,13 +102,15 @@ describe('several parts as one program', () => {
     expect(heard).to.deep.equal(['drain a without limit', 'drain b without limit']);
   });
 
-  it('reload at SIGHUP, but not during the drain (GS-92)', () => {
+  it('reload at SIGHUP, but not during the drain (GS-92)', async () => {
     const { supervisor, heard } = supervise();
     supervisor.terminate('SIGHUP');
     expect(heard).to.deep.equal(['reload a', 'reload b', 'reload conductor', 'reload scheduler']);
     supervisor.terminate('SIGTERM');
     supervisor.terminate('SIGHUP');
     expect(heard.filter((one) => one.startsWith('reload'))).to.have.length(4);
+    supervisor.terminate('SIGINT');
+    await supervisor.done; // and with it the timer of the limit
   });
 
   it('drain when one of them has ended by itself, and tell its code', async () => {

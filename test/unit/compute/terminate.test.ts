@@ -181,7 +181,7 @@ describe('deleting an instance', () => {
       await test.cloud.actions.delete({}, uuid);
       expect(await test.stateOf(uuid)).to.equal(`deleted/-@${SOURCE}`);
       expect(await test.allocatedOn(uuid)).to.deep.equal([]);
-      await test.cloud.host(SOURCE).start();
+      await test.revive(SOURCE);
       await test.idle(SOURCE);
       expect(await test.stateOf(uuid)).to.equal(`deleted/-@${SOURCE}`);
       expect(test.cloud.hypervisors.locate(uuid)).to.deep.equal([]);

@@ -1,3 +1,4 @@
+import { unfence } from '#compute/api/fencing.js';
 import { RecordWatch } from '#compute/db/record-watch.js';
 import { Cloud, type CloudOptions } from '#compute/main-job/cloud.js';
 import { RecordedJob } from '#compute/main-job/recorded-job.js';
@@ -39,6 +40,7 @@ export class TestCloud {
   readonly statuses: MigrationStatus[] = [];
   /** What the instances went through, as `vm/task`, without repetitions. */
   readonly states: string[] = [];
+  readonly #reports: string[] = [];
   #number = 0;
 
   constructor(cloud: Cloud, recorded: RecordedJob) {
@@ -50,6 +52,7 @@ export class TestCloud {
         this.arrived.push(`${method} @ ${topic}.${host.name}`);
       });
     }
+    cloud.records.events.on('service', ({ host }) => this.#reports.push(host));
     cloud.records.events.on('migration', (migration) => {
       push(this.statuses, migration.get('status'));
     });
@@ -62,6 +65,11 @@ export class TestCloud {
     const virt = this.cloud.virts.get(host);
     if (!virt) throw new RangeError(`no host ${host}`);
     return virt;
+  }
+
+  /** How often the record of a service was written. */
+  reports(host: string): number {
+    return this.#reports.filter((one) => one === host).length;
   }
 
   /** Asks for an instance; resolves with its uuid once the request is out. */
@@ -116,6 +124,20 @@ export class TestCloud {
     process.terminate('SIGINT'); // during a drain: at once
     await process.done;
     await this.cloud.records.services.update('compute', host, { forcedDown: true });
+  }
+
+  /** Starts a host that was forced down, and calls it up again; resolves when it serves. */
+  async revive(host: string): Promise<void> {
+    await this.cloud.host(host).start();
+    await this.callUp(host);
+  }
+
+  /** Says of a host that runs that it is not forced down any more; resolves when it serves. */
+  async callUp(host: string): Promise<void> {
+    const { process } = this.cloud.host(host);
+    await unfence(this.cloud.records, host);
+    await process.reload();
+    await process.service.start();
   }
 
   /** Resolves when a host that drains has handed a request on, the next one from now. */

@@ -179,6 +179,7 @@ export async function withTwoCells(
   const registry = new CellRegistry({
     mappings: new MemoryMappings(),
     beatMs,
+    takeOverMs: 600_000, // no move is taken up but by a test that is about it
     ...(images && { images: removal }),
   });
   const recorded = await RecordedJob.read();

@@ -32,7 +32,7 @@ class Bench {
   }
 
   async host(host: string, version: number): Promise<void> {
-    await this.records.services.report({
+    await this.records.services.register({
       binary: 'compute',
       host,
       state: 'running',

@@ -63,6 +63,7 @@ class SchedulerPool {
   }
 
   async start(): Promise<void> {
+    await this.transport.connect(); // a broker in memory is there as long as somebody is connected
     await this.host('a', 'east');
     await this.host('b', null);
     for (const service of this.services) await service.start();
@@ -71,7 +72,7 @@ class SchedulerPool {
   async host(host: string, availabilityZone: string | null): Promise<void> {
     await this.records.allocations.report(host, { vcpus: 1000, memoryMb: 1_000_000, diskGb: 10_000 });
     const report = { binary: 'compute', host, state: 'running', reportedAtMs: Date.now() };
-    await this.records.services.report({ ...report, availabilityZone });
+    await this.records.services.register({ ...report, availabilityZone });
   }
 
   /** Its services drained and its connections closed. */
@@ -209,7 +210,7 @@ describe('several schedulers on one topic', () => {
       expect(second.registry.counts.failed).to.equal(0);
     }));
 
-  it('leave what nobody has begun in the queue until one is there again (GS-16, GS-101)', () =>
+  it('leave what nobody has begun in the queue until one is there again (GS-16, GS-24, GS-101)', () =>
     withPool(1, async (pool) => {
       await pool.services[0]?.drain('SIGTERM');
       const waiting = pool.client.selectDestinations({}, spec(), ['vm']);
@@ -265,7 +266,7 @@ describe('several conductors on one topic', () => {
       }));
   }
 
-  it('finish the migration that they have begun before they end, whoever else is there (GS-2, GS-22)', () =>
+  it('finish the migration that they have begun before they end, whoever else is there (GS-2, GS-22, GS-24)', () =>
     withCloud({ conductors: 1, hosts: ['h1', 'h2'] }, async (test) => {
       const uuid = await test.bootActive('h1');
       const check = test.virt('h2').steps.hold('check-destination');

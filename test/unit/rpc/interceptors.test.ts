@@ -1,9 +1,9 @@
 import { MessagingError } from '@ebbgate/core';
-import { compose, type Interceptor } from '#rpc/interceptors.js';
+import { compose, type Interceptor, settling } from '#rpc/interceptors.js';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 
-type Step = Interceptor<readonly string[]>;
+type Step = Interceptor<readonly string[], Promise<unknown>>;
 
 const named =
   (name: string): Step =>
@@ -47,7 +47,11 @@ describe('a chain of interceptors', () => {
     const sync = ((): never => {
       throw error;
     }) as Step;
-    expect(await rejection(compose([named('a'), sync], end)([]))).to.equal(error);
+    expect(await rejection(compose([sync], end, settling)([]))).to.equal(error);
+    const seen: unknown[] = [];
+    const watching: Step = (path, next) => next(path).catch((caught: unknown) => seen.push(caught));
+    await compose([watching, sync], end, settling)([]);
+    expect(seen).to.deep.equal([error]);
   });
 
   it('hands errors of the end through all of them', async () => {
@@ -85,5 +89,15 @@ describe('a chain of interceptors', () => {
       .to.be.instanceOf(MessagingError)
       .with.property('message', 'The interceptor retrying called next() twice');
     expect(sent).to.equal(1);
+  });
+
+  it('costs no promise where none is made: a server gives back what the end returns, and throws what it throws (GS-88)', () => {
+    const pass: Interceptor<number, unknown> = (message, next) => next(message);
+    const inverse = compose([pass, pass], (message: number) => {
+      if (message === 0) throw new RangeError('there is none');
+      return 1 / message;
+    });
+    expect(inverse(4)).to.equal(0.25);
+    expect(() => inverse(0)).to.throw(RangeError);
   });
 });

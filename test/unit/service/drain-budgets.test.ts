@@ -99,7 +99,7 @@ describe('budgets of a drain', () => {
     expect(report.outcome).to.equal('clean');
   });
 
-  it('of 0 overall mean no limit: tasks still get their whole time (GS-70, COMP-03)', async () => {
+  it('of 0 overall mean no limit: tasks still get their whole time (B6, GS-70, COMP-03)', async () => {
     const budgets = { ...shortBudgets, gracefulShutdownTimeoutMs: 0 };
     const service = new Service({ ...fakeParts(), budgets });
     await service.start();
@@ -159,7 +159,7 @@ describe('budgets of a drain', () => {
     expect(report.unfinished).to.have.length(1);
   });
 
-  it('are over when the event loop was blocked beyond the overall limit; the steps left are begun (GS-80, GS-84)', async () => {
+  it('are over when the event loop was blocked beyond the overall limit; the steps left are begun (GS-78, GS-80, GS-84)', async () => {
     const calls: string[] = [];
     const parts = fakeParts(calls);
     const service = new Service(parts);

@@ -55,6 +55,28 @@ describe('health endpoints', () => {
     await service.drain('end');
   });
 
+  it('answer /metrics with what they are given, and a failure without its cause; without it there is none', async () => {
+    let fails = false;
+    const metrics = async (): Promise<{ contentType: string; text: string }> => {
+      if (fails) throw new Error('inner secret');
+      return { contentType: 'text/plain', text: '{"seen": 1}' };
+    };
+    const service = new Service({ ...fakeParts(), health: { port: 0, metrics } });
+    await service.start();
+    const address = addressOf(service);
+    expect(await ask(address, '/metrics')).to.deep.equal({ status: 200, body: { seen: 1 } });
+    expect((await ask(address, '/metrics', 'POST')).status).to.equal(405);
+    fails = true;
+    const failed = await ask(address, '/metrics');
+    expect(failed.status).to.equal(500);
+    expect(JSON.stringify(failed.body)).to.not.contain('secret');
+    await service.drain('end');
+    const without = new Service({ ...fakeParts(), health });
+    await without.start();
+    expect((await ask(addressOf(without), '/metrics')).status).to.equal(404);
+    await without.drain('end');
+  });
+
   it('tell not ready the moment a drain begins, with state, step and tasks, and are closed last (COMP-01, COMP-02)', async () => {
     const lastSeen: number[] = [];
     const service: Service = new Service({

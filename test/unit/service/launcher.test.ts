@@ -63,6 +63,22 @@ describe('launcher, by the path that its signal handlers take', () => {
     }
   });
 
+  it('leaves nothing of a drain that a SIGINT has ended: no step is begun any more, none waited for (COMP-20)', async () => {
+    const calls: string[] = [];
+    const { service, run } = await launched({ ...fakeParts(calls), budgets: {} });
+    service.registry.open({ name: 'build' });
+    run.terminate('SIGTERM');
+    run.terminate('SIGINT');
+    const report = await service.exited; // within the test's time, and not after 160 s
+    expect([report.outcome, report.unfinished.length]).to.deep.equal(['timed-out', 1]);
+    expect(calls.filter((call) => call !== 'report draining').slice(-3)).to.deep.equal([
+      'new-request start',
+      'report running',
+      'new-request stop',
+    ]);
+    expect(service.state).to.equal('exited');
+  });
+
   it('ends at once at a SIGINT when something else has begun the drain (COMP-20)', async () => {
     const { service, run } = await launched(fakeParts());
     const task = service.registry.open({ name: 'build' });

@@ -122,6 +122,21 @@ describe('task registry', () => {
     expect(registry.counts).to.deep.equal({ opened: 2, completed: 1, failed: 1 });
   });
 
+  it('keeps the others in their order, whichever ends (COMP-02)', () => {
+    const registry = new TaskRegistry();
+    const names = (): string[] => registry.snapshot().map(({ name }) => name);
+    const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name) => registry.open({ name }));
+    b?.end();
+    expect(names()).to.deep.equal(['a', 'c', 'd']);
+    d?.end();
+    registry.open({ name: 'e' });
+    a?.end();
+    a?.end();
+    expect(names()).to.deep.equal(['c', 'e']);
+    c?.end();
+    expect([...names(), registry.size]).to.deep.equal(['e', 1]);
+  });
+
   it('keeps keys from the wire apart from everything else (SEC-06)', () => {
     const registry = new TaskRegistry();
     expect(registry.closeOperation('__proto__')).to.equal(false);

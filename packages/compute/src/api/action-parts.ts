@@ -1,4 +1,4 @@
-import type { CellRegistry } from '../cells/cell-access.js';
+import type { CellAccess } from '../cells/cell-access.js';
 import type { Records } from '../db/repositories.js';
 import { HostDownError, RecordNotFoundError, UnexpectedStateError } from '../errors.js';
 import type { Instance } from '../objects/instance.js';
@@ -20,7 +20,7 @@ export interface ActionParts {
   /** Who is dead. */
   readonly liveness: Liveness;
   /** For instances that move from one cell to another; absent: there is one cell. All else is of one of them. */
-  readonly cells?: CellRegistry;
+  readonly cells?: { get(name: string): Promise<Pick<CellAccess, 'records'>> };
 }
 
 /** Is the compute service of a host up? One that has never reported is not. */

@@ -1,19 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import type { CallerContext } from '@ebbgate/rpc';
-import type { Expected } from '../db/repositories.js';
 import { UnexpectedStateError } from '../errors.js';
 import { deletedNow, EXISTING } from '../objects/deleted.js';
-import type { Instance, InstanceFields } from '../objects/instance.js';
+import type { Instance } from '../objects/instance.js';
 import type { Migration } from '../objects/migration.js';
 import type { MigrationStatus, TaskState } from '../objects/states.js';
 import { type ActionParts, isHostUp, liveHostOf } from './action-parts.js';
+import { askHost } from './ask-host.js';
 import { confirmOnDelete } from './moves.js';
+import { sendOrTakeBack } from './take-back.js';
 
 const ABORTABLE: readonly MigrationStatus[] = ['queued', 'preparing', 'running'];
 
 /**
  * What users ask of an instance where it is. Each checks the states in the same step in which it writes what is to be
- * done, and resolves when the request is out. All reject with UnexpectedStateError (`ERR_UNEXPECTED_STATE`) when the
+ * done, and resolves when the request is out. A request that could not be sent leaves nothing behind; one of which nobody
+ * knows whether it was (`outcome` of the error) leaves what it needs when it arrives. All reject with UnexpectedStateError (`ERR_UNEXPECTED_STATE`) when the
  * instance is in another state, HostDownError (`ERR_HOST_DOWN`) when its host is down, and RecordNotFoundError
  * (`ERR_NOT_FOUND`).
  */
@@ -30,15 +32,18 @@ export class InstanceActions {
    */
   async delete(context: CallerContext, uuid: string): Promise<void> {
     const { records, computeApi } = this.#parts;
-    const instance = await records.instances.update(
-      uuid,
-      { task_state: 'deleting', progress: 0 },
-      { vm_state: EXISTING },
-    );
-    await confirmOnDelete(this.#parts, context, instance);
+    const { instance, task } = await this.#markDeleting(uuid);
     const host = instance.find('host') ?? null;
-    if (host !== null && (await isHostUp(this.#parts, host))) {
-      await computeApi.cast(context, 'terminate_instance', host, { instance, bdms: null });
+    const isUp = host !== null && (await isHostUp(this.#parts, host));
+    const takeBack = (): Promise<unknown> =>
+      records.instances.update(uuid, { task_state: task }, { task_state: ['deleting'] });
+    await confirmOnDelete(this.#parts, context, instance).catch(async (error: unknown) => {
+      await takeBack();
+      throw error;
+    });
+    if (isUp) {
+      const args = { instance, bdms: null };
+      await sendOrTakeBack(() => computeApi.cast(context, 'terminate_instance', host, args), takeBack);
       return;
     }
     await this.#parts.networking.deallocate(uuid);
@@ -46,10 +51,26 @@ export class InstanceActions {
     await records.instances.update(uuid, deletedNow(), { task_state: ['deleting'], host: [host] });
   }
 
+  /** Whatever is done to it; with what that was, for the case that the request cannot be sent. */
+  async #markDeleting(uuid: string): Promise<{ readonly instance: Instance; readonly task: TaskState }> {
+    const { instances } = this.#parts.records;
+    for (;;) {
+      const task = (await instances.get(uuid)).get('task_state');
+      const expected = { vm_state: EXISTING, task_state: [task] };
+      try {
+        const deleting = { task_state: 'deleting', progress: 0 } as const;
+        return { instance: await instances.update(uuid, deleting, expected), task };
+      } catch (error) {
+        const now = await instances.get(uuid);
+        if (now.get('vm_state') === 'deleted' || now.get('task_state') === task) throw error;
+      }
+    }
+  }
+
   /** Starts an instance that is stopped. */
   async start(context: CallerContext, uuid: string): Promise<Instance> {
     const expected = { vm_state: ['stopped'], task_state: [null] } as const;
-    return this.#ask(uuid, 'powering-on', expected, (host, instance) =>
+    return askHost(this.#parts, uuid, 'powering-on', expected, (host, instance) =>
       this.#parts.computeApi.cast(context, 'start_instance', host, { instance }),
     );
   }
@@ -61,7 +82,7 @@ export class InstanceActions {
     { clean = true }: { readonly clean?: boolean } = {},
   ): Promise<Instance> {
     const expected = { vm_state: ['active', 'error'], task_state: [null] } as const;
-    return this.#ask(uuid, 'powering-off', expected, (host, instance) =>
+    return askHost(this.#parts, uuid, 'powering-off', expected, (host, instance) =>
       this.#parts.computeApi.cast(context, 'stop_instance', host, { instance, clean_shutdown: clean }),
     );
   }
@@ -73,18 +94,18 @@ export class InstanceActions {
       return this.#parts.computeApi.cast(context, 'reboot_instance', host, args);
     };
     if (how === 'soft') {
-      return this.#ask(uuid, 'rebooting', { vm_state: ['active'], task_state: [null] }, send);
+      return askHost(this.#parts, uuid, 'rebooting', { vm_state: ['active'], task_state: [null] }, send);
     }
     const tasks = [null, 'rebooting', 'reboot_started'] as const;
     const states = ['active', 'stopped', 'paused', 'error'] as const;
-    return this.#ask(uuid, 'rebooting_hard', { vm_state: states, task_state: tasks }, send);
+    return askHost(this.#parts, uuid, 'rebooting_hard', { vm_state: states, task_state: tasks }, send);
   }
 
   /** Makes an image of an instance; resolves with the id that it will have. */
   async snapshot(context: CallerContext, uuid: string): Promise<string> {
     const expected = { vm_state: ['active', 'stopped', 'paused'], task_state: [null] } as const;
     const imageId = randomUUID();
-    await this.#ask(uuid, 'image_snapshot_pending', expected, (host, instance) =>
+    await askHost(this.#parts, uuid, 'image_snapshot_pending', expected, (host, instance) =>
       this.#parts.computeApi.cast(context, 'snapshot_instance', host, { instance, image_id: imageId }),
     );
     return imageId;
@@ -123,25 +144,6 @@ export class InstanceActions {
     const { instance, migration } = await this.#liveMigration(uuid, ['running']);
     const source = migration.get('source_compute');
     await this.#parts.computeApi.cast(context, 'live_migration_force_complete', source, { instance });
-  }
-
-  /** Writes what is to be done and sends it to the host. A request that could not be sent leaves nothing behind. */
-  async #ask(
-    uuid: string,
-    task: TaskState,
-    expected: Expected<InstanceFields>,
-    send: (host: string, instance: Instance) => Promise<void>,
-  ): Promise<Instance> {
-    const { instances } = this.#parts.records;
-    const host = await liveHostOf(this.#parts, await instances.get(uuid));
-    const instance = await instances.update(uuid, { task_state: task }, { ...expected, host: [host] });
-    try {
-      await send(host, instance);
-    } catch (error) {
-      await instances.update(uuid, { task_state: null }, { task_state: [task] });
-      throw error;
-    }
-    return instance;
   }
 
   async #liveMigration(

@@ -1,4 +1,5 @@
 import type { CallerContext } from '@ebbgate/rpc';
+import { notesOf } from '../cells/move-notes.js';
 import { HostDownError, RecordNotFoundError, UnexpectedStateError } from '../errors.js';
 import type { Flavor } from '../objects/flavor.js';
 import type { Instance } from '../objects/instance.js';
@@ -9,7 +10,9 @@ import { sendOrTakeBack } from './take-back.js';
 
 /**
  * What users ask for to move their instances while they are shut down, or to give them another size, and how they end it:
- * checks the states and that the host needed is up, and hands the work on. Each resolves when the request is out. All
+ * checks the states and that the host needed is up, and hands the work on. Each resolves when the request is out. A request
+ * that could not be sent leaves nothing behind; one of which nobody knows whether it was (`outcome` of the error) leaves
+ * what it needs when it arrives. All
  * reject with UnexpectedStateError (`ERR_UNEXPECTED_STATE`) when the instance is in no state for it, HostDownError
  * (`ERR_HOST_DOWN`) when the host needed is down, both before anything has happened, and RecordNotFoundError
  * (`ERR_NOT_FOUND`).
@@ -41,7 +44,7 @@ export class Moves {
     await liveHostOf(this.#parts, await records.instances.get(uuid));
     const expected = { vm_state: ['active', 'stopped'], task_state: [null] } as const;
     const instance = await records.instances.update(uuid, { task_state: 'resize_prep' }, expected);
-    await this.#orTakeBack(
+    await sendOrTakeBack(
       () =>
         conductor.cast(context, 'migrate_server', {
           instance,
@@ -65,11 +68,11 @@ export class Moves {
   async confirmResize(context: CallerContext, uuid: string): Promise<Migration> {
     const { instance, migration: finished } = await this.#resized(uuid);
     const source = finished.get('source_compute');
-    if (!(await isHostUp(await this.#sourceOf(finished), source))) {
+    if (!(await isHostUp(await this.#sourceOf(instance, finished), source))) {
       throw new HostDownError(`Compute service of ${source} is down`);
     }
     const migration = await this.#mark(finished, 'finished', 'confirming');
-    await this.#orTakeBack(
+    await sendOrTakeBack(
       () => castConfirm(this.#parts, context, instance, migration),
       () => this.#mark(finished, 'confirming', 'finished'),
     );
@@ -83,10 +86,15 @@ export class Moves {
     if (dest === null) throw new UnexpectedStateError('The resize has no destination');
     const migration = await this.#mark(finished, 'finished', 'reverting');
     const { instances } = this.#parts.records;
-    await this.#orTakeBack(
+    const unmark = (): Promise<Migration> => this.#mark(finished, 'reverting', 'finished');
+    const resized = { vm_state: ['resized'], task_state: [null] } as const;
+    const reverting = instances.update(uuid, { task_state: 'resize_reverting' }, resized);
+    const instance = await reverting.catch(async (error: unknown) => {
+      await unmark();
+      throw error;
+    });
+    await sendOrTakeBack(
       async () => {
-        const resized = { vm_state: ['resized'], task_state: [null] } as const;
-        const instance = await instances.update(uuid, { task_state: 'resize_reverting' }, resized);
         if (isCrossCell(migration)) {
           const args = { instance, migration };
           await this.#parts.conductor.cast(context, 'revert_snapshot_based_resize', args);
@@ -96,7 +104,7 @@ export class Moves {
         await this.#parts.computeApi.cast(context, 'revert_resize', dest, args);
       },
       async () => {
-        await this.#mark(finished, 'reverting', 'finished');
+        await unmark();
         await instances.update(uuid, { task_state: null }, { task_state: ['resize_reverting'] });
       },
     );
@@ -117,26 +125,20 @@ export class Moves {
   }
 
   /** Where it is to be seen whether the source is up. */
-  async #sourceOf(migration: Migration): Promise<Pick<ActionParts, 'records' | 'liveness'>> {
+  async #sourceOf(
+    instance: Instance,
+    migration: Migration,
+  ): Promise<Pick<ActionParts, 'records' | 'liveness'>> {
     if (!isCrossCell(migration)) return this.#parts;
     const { cells, liveness } = this.#parts;
-    const cell = await cells?.ofHost(migration.get('source_compute'));
+    const notes = notesOf(instance);
+    const cell = notes && (await cells?.get(notes.source));
     if (!cell) throw new UnexpectedStateError('The instance has come from a cell that is not known here');
     return { records: cell.records, liveness };
   }
 
   #mark(migration: Migration, from: MigrationStatus, to: MigrationStatus): Promise<Migration> {
     return this.#parts.records.migrations.update(migration.get('uuid'), { status: to }, { status: [from] });
-  }
-
-  /** A request that could not be sent leaves nothing behind. One that may have been sent all the same finds that it is not wanted. */
-  async #orTakeBack(send: () => Promise<unknown>, takeBack: () => Promise<unknown>): Promise<void> {
-    try {
-      await send();
-    } catch (error) {
-      await takeBack();
-      throw error;
-    }
   }
 }
 

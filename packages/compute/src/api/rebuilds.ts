@@ -37,13 +37,11 @@ export class Rebuilds {
     const changes = { task_state: 'rebuilding', ...(image !== null && { image_ref: image }) } as const;
     const expected = { vm_state: REBUILDABLE, task_state: [null], host: [host] };
     const instance = await records.instances.update(uuid, changes, expected);
-    try {
-      await this.#send(context, instance, { recreate: false, host, image, origImageRef });
-    } catch (error) {
-      const undone = { task_state: null, ...(origImageRef !== null && { image_ref: origImageRef }) };
-      await records.instances.update(uuid, undone, { task_state: ['rebuilding'] });
-      throw error;
-    }
+    const undone = { task_state: null, ...(origImageRef !== null && { image_ref: origImageRef }) };
+    await sendOrTakeBack(
+      () => this.#send(context, instance, { recreate: false, host, image, origImageRef }),
+      () => records.instances.update(uuid, undone, { task_state: ['rebuilding'] }),
+    );
     return instance;
   }
 

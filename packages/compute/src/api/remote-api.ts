@@ -4,7 +4,9 @@ import { RemoteNetworking } from '../network/remote.js';
 import { ComputeApi, type ComputeApiOptions } from '../rpc/compute-api.js';
 import { ConductorApi } from '../rpc/conductor-api.js';
 import { Liveness } from '../servicegroup/liveness.js';
+import type { ActionParts } from './action-parts.js';
 import { InstanceActions } from './actions.js';
+import { GuestControls } from './guest-controls.js';
 import { Moves } from './moves.js';
 import { Rebuilds } from './rebuilds.js';
 import { Servers } from './servers.js';
@@ -17,6 +19,8 @@ export interface RemoteApiOptions {
   readonly timeoutMs?: number;
   /** Who is up. */
   readonly liveness?: Liveness;
+  /** For instances that have come from another cell; absent: there is no other. */
+  readonly cells?: NonNullable<ActionParts['cells']>;
 }
 
 /** All that can be asked of a cloud by somebody who has only its broker: the records are a conductor's. */
@@ -26,13 +30,14 @@ export class RemoteApi {
   readonly liveness: Liveness;
   readonly servers: Servers;
   readonly actions: InstanceActions;
+  readonly controls: GuestControls;
   readonly moves: Moves;
   readonly rebuilds: Rebuilds;
 
   /** @throws ConfigurationError (`ERR_CONFIGURATION`) as {@link ComputeApi} does */
   constructor(
     transport: Transport,
-    { api = {}, timeoutMs, liveness = new Liveness() }: RemoteApiOptions = {},
+    { api = {}, timeoutMs, liveness = new Liveness(), cells }: RemoteApiOptions = {},
   ) {
     const limit = timeoutMs === undefined ? {} : { timeoutMs };
     const conductor = new ConductorApi(transport);
@@ -41,9 +46,10 @@ export class RemoteApi {
     this.liveness = liveness;
     const { records, networking } = this;
     const computeApi = new ComputeApi(transport, { services: records.services, ...api });
-    const parts = { records, computeApi, conductor, networking, liveness };
+    const parts = { records, computeApi, conductor, networking, liveness, ...(cells && { cells }) };
     this.servers = new Servers(parts);
     this.actions = new InstanceActions(parts);
+    this.controls = new GuestControls(parts);
     this.moves = new Moves(parts);
     this.rebuilds = new Rebuilds(parts);
   }

@@ -1,5 +1,6 @@
 import type { CallerContext } from '@ebbgate/rpc';
 import type { BlockDeviceMappingList } from '../objects/block-device.js';
+import { faultOf } from '../objects/instance-fault.js';
 import type { Instance } from '../objects/instance.js';
 import type { NetworkRequestList } from '../objects/network-request.js';
 import type { RequestSpec } from '../objects/request-spec.js';
@@ -51,10 +52,10 @@ export class Servers {
     const instance = await instances.create(wanted.update({ power_state: 0, launched_at: null }));
     await sendOrTakeBack(
       () => this.#castBuild(context, instance, request),
-      () =>
+      (error) =>
         instances.update(
           instance.get('uuid'),
-          { vm_state: 'error', task_state: null },
+          { vm_state: 'error', task_state: null, fault: faultOf(error, null) },
           { vm_state: ['building'], task_state: ['scheduling'] },
         ),
     );

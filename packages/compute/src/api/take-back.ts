@@ -7,14 +7,14 @@ import { MessagingError } from '@ebbgate/core';
  */
 export async function sendOrTakeBack(
   send: () => Promise<unknown>,
-  takeBack: () => Promise<unknown>,
+  takeBack: (error: unknown) => Promise<unknown>,
 ): Promise<void> {
   try {
     await send();
   } catch (error) {
     const mayArrive = error instanceof MessagingError && error.outcome === 'unknown';
     // Why it was not sent is what the caller has to know.
-    if (!mayArrive) await takeBack().catch(() => undefined);
+    if (!mayArrive) await takeBack(error).catch(() => undefined);
     throw error;
   }
 }

@@ -2,7 +2,6 @@ import type { InstanceMappings } from '../db/instance-mappings.js';
 import type { Records } from '../db/repositories.js';
 import { RecordNotFoundError } from '../errors.js';
 import type { PortedNetworking } from '../network/networking.js';
-import type { Instance } from '../objects/instance.js';
 import type { ComputeApi } from '../rpc/compute-api.js';
 import type { Scheduler } from '../scheduler/scheduler.js';
 
@@ -20,6 +19,14 @@ export interface CellAccess {
   readonly networking: PortedNetworking;
 }
 
+/** Where it is told which cells there are, and how each is reached. */
+export interface CellSource {
+  /** All that can be reached now, in any order. */
+  all(): Promise<readonly CellAccess[]>;
+  /** One by name. @throws RecordNotFoundError (`ERR_NOT_FOUND`); what opening it rejects with */
+  get(name: string): Promise<CellAccess>;
+}
+
 /** What of the image service is needed when an instance is sent through it. */
 export interface ImageRemoval {
   /** Removes an image; does nothing when there is none. */
@@ -30,10 +37,14 @@ export interface ImageRemoval {
 export interface CellRegistryOptions {
   /** In which cell each instance is: one place for all cells. */
   readonly mappings: InstanceMappings;
+  /** Cells besides those that are added; asked each time. Default: there are none. */
+  readonly source?: CellSource;
   /** Where snapshots go; default: whoever has made one removes it. */
   readonly images?: ImageRemoval;
-  /** How often a conductor shows the hosts that a move is still its affair; default 5000. */
+  /** How often a conductor shows that a move is still its affair, and looks for moves that are nobody's; default 5000. */
   readonly beatMs?: number;
+  /** A move that nobody has touched for so long is nobody's: it is taken up; default six times `beatMs`. */
+  readonly takeOverMs?: number;
 }
 
 /** The cells that there are, by name, and who is in which. */
@@ -44,47 +55,42 @@ export class CellRegistry {
   readonly images: ImageRemoval;
   /** How often a conductor shows that a move is still its affair. */
   readonly beatMs: number;
-  readonly #cells = new Map<string, CellAccess>();
+  /** After how long without a touch a move is nobody's. */
+  readonly takeOverMs: number;
+  readonly #source: CellSource | undefined;
+  readonly #added = new Map<string, CellAccess>();
 
-  constructor({ mappings, images, beatMs = 5000 }: CellRegistryOptions) {
+  constructor({ mappings, source, images, beatMs = 5000, takeOverMs = 6 * beatMs }: CellRegistryOptions) {
     this.mappings = mappings;
     this.images = images ?? { remove: () => Promise.resolve() };
     this.beatMs = beatMs;
+    this.takeOverMs = takeOverMs;
+    this.#source = source;
   }
 
   /** Adds a cell, in place of one of that name. */
   add(cell: CellAccess): void {
-    this.#cells.set(cell.name, cell);
+    this.#added.set(cell.name, cell);
   }
 
-  /** A cell by name. @throws RecordNotFoundError (`ERR_NOT_FOUND`) */
-  get(name: string): CellAccess {
-    const cell = this.#cells.get(name);
+  /** A cell by name. @throws RecordNotFoundError (`ERR_NOT_FOUND`); what opening it rejects with */
+  async get(name: string): Promise<CellAccess> {
+    const cell = this.#added.get(name) ?? (await this.#source?.get(name));
     if (!cell) throw new RecordNotFoundError('cell', name);
     return cell;
   }
 
-  /** All cells but one, by name. */
-  others(name: string): readonly CellAccess[] {
-    return [...this.#cells.values()]
-      .filter((cell) => cell.name !== name)
-      .sort((a, b) => (a.name < b.name ? -1 : 1));
-  }
-
-  /** The cell that a compute host reports to. @throws RecordNotFoundError (`ERR_NOT_FOUND`) */
-  async ofHost(host: string): Promise<CellAccess> {
-    for (const cell of this.others('')) {
-      const found = await orUndefined(cell.records.services.get('compute', host));
-      if (found) return cell;
-    }
-    throw new RecordNotFoundError('cell of host', host);
+  /** All cells that can be reached but one, by name. */
+  async others(name: string): Promise<readonly CellAccess[]> {
+    const found = [...this.#added.values(), ...((await this.#source?.all()) ?? [])];
+    return found.filter((cell) => cell.name !== name).sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
   /** The cell that an instance is in. @throws RecordNotFoundError (`ERR_NOT_FOUND`) */
   async ofInstance(uuid: string): Promise<CellAccess> {
     const name = await this.mappings.find(uuid);
     if (name !== undefined) return this.get(name);
-    for (const cell of this.others('')) {
+    for (const cell of await this.others('')) {
       const found = await orUndefined(cell.records.instances.get(uuid));
       if (found && !isHidden(found)) return cell;
     }
@@ -92,9 +98,9 @@ export class CellRegistry {
   }
 }
 
-/** Is it only a copy, of an instance that is in another cell? */
-export function isHidden(instance: Instance): boolean {
-  return instance.find('hidden') === true;
+/** Is it only a copy, of an instance that is in another cell? Or of its migration? */
+export function isHidden(record: { find(name: 'hidden'): boolean | undefined }): boolean {
+  return record.find('hidden') === true;
 }
 
 /** What a conductor knows of cells, if there are several. */
@@ -105,7 +111,8 @@ export interface ConductorCells {
   readonly registry: CellRegistry;
 }
 
-async function orUndefined<T>(found: Promise<T>): Promise<T | undefined> {
+/** What there is; undefined when there is none (`ERR_NOT_FOUND`). */
+export async function orUndefined<T>(found: Promise<T>): Promise<T | undefined> {
   try {
     return await found;
   } catch (error) {

@@ -50,6 +50,5 @@ export function actionHandlers(host: HostContext): Handlers<ComputeMethods> {
     get_spice_console: (_context, args) => openConsole(virt, args.instance, args.console_type),
     get_serial_console: (_context, args) => openConsole(virt, args.instance, args.console_type),
     validate_console_port: (_context, args) => validateConsolePort(virt, args),
-    check_instance_shared_storage: (_context, { data }) => virt.seesMark(data),
   };
 }

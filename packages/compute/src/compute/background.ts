@@ -9,13 +9,13 @@ import type { HostContext } from './host-context.js';
  * @param work - sees to the records itself; what it throws is logged and counted as a failed task
  */
 export function beginInBackground(
-  { tasks, logger, lifetime }: HostContext,
+  { tasks, accepted, logger, lifetime }: HostContext,
   context: RequestContext,
   record: TaskRecord,
   work: () => Promise<void>,
 ): void {
   const tracked = runWithContext(context.detached(), () =>
-    tasks.track({ ...record, requestId: context.requestId ?? null }, work),
+    tasks.track({ ...record, requestId: context.requestId ?? null }, () => accepted.hold(work)),
   );
   tracked.catch((error: unknown) => {
     if (lifetime.aborted) return; // cut off with the process: the drain has reported it

@@ -10,6 +10,7 @@ import { ResizeEngagement } from './operations/resize-engagement.js';
 import { ResizeAtSource } from './operations/resize-source.js';
 import { RevertResizeAtDestination } from './operations/revert-resize-dest.js';
 import { RevertResizeAtSource } from './operations/revert-resize-source.js';
+import { SourceEngagement } from './operations/source-engagement.js';
 
 /** What one host does for instances that move while they are shut down: each flow on each side. */
 export interface ColdMoveFlows {
@@ -21,6 +22,8 @@ export interface ColdMoveFlows {
   readonly crossCellAtSource: CrossCellAtSource;
   readonly crossCellAtDestination: CrossCellAtDestination;
   readonly crossCellEnd: CrossCellEndAtSource;
+  /** What a drain waits for at the source. */
+  readonly sourceEngagement: SourceEngagement;
 }
 
 export function coldMoveFlowsOf(host: HostContext, held: HeldOperations): ColdMoveFlows {
@@ -33,5 +36,6 @@ export function coldMoveFlowsOf(host: HostContext, held: HeldOperations): ColdMo
     crossCellAtSource: new CrossCellAtSource(host),
     crossCellAtDestination: new CrossCellAtDestination(host, new CrossCellEngagement(host, held)),
     crossCellEnd: new CrossCellEndAtSource(host),
+    sourceEngagement: new SourceEngagement(host, held),
   };
 }

@@ -15,10 +15,12 @@ export const COLD_MOVES_SELF_TRACKED: readonly string[] = [
 /** What a host answers to when an instance moves while it is shut down (`compute-rpc.md` 3.2 to 3.4). */
 export function coldMoveHandlers(moves: ColdMoveFlows): Handlers<ComputeMethods> {
   const { resizeAtSource, resizeAtDestination, confirm, revertAtSource, revertAtDestination } = moves;
+  const { sourceEngagement } = moves;
   return {
     prep_resize: (context, args) => resizeAtDestination.prepare(context, args),
     resize_instance: (context, args) => {
       resizeAtSource.begin(context, args);
+      sourceEngagement.close(args.migration);
     },
     finish_resize: (context, args) => {
       resizeAtDestination.beginFinish(context, args);
@@ -31,10 +33,7 @@ export function coldMoveHandlers(moves: ColdMoveFlows): Handlers<ComputeMethods>
     },
     finish_revert_resize: (context, args) => {
       revertAtSource.begin(context, args);
-    },
-    drop_move_claim_at_destination: async (_context, { instance }) => {
-      const uuid = instance.get('uuid');
-      if (!(await moves.crossCellAtDestination.drop(uuid))) await resizeAtDestination.dropClaim(uuid);
+      sourceEngagement.close(args.migration);
     },
   };
 }

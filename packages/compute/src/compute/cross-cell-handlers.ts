@@ -12,6 +12,7 @@ export function crossCellHandlers({
   crossCellAtSource,
   crossCellAtDestination,
   crossCellEnd,
+  sourceEngagement,
 }: ColdMoveFlows): Handlers<ComputeMethods> {
   // A message that comes late is answered, to whomever, and is no fault of this side.
   const expected = <Args extends unknown[], Result>(method: (...args: Args) => Result) =>
@@ -20,9 +21,10 @@ export function crossCellHandlers({
     prep_snapshot_based_resize_at_dest: expected((context, args) =>
       crossCellAtDestination.prepare(context, args),
     ),
-    prep_snapshot_based_resize_at_source: expected((context, args) =>
-      crossCellAtSource.prepare(context, args),
-    ),
+    prep_snapshot_based_resize_at_source: expected((context, args) => {
+      sourceEngagement.close(args.migration);
+      return crossCellAtSource.prepare(context, args);
+    }),
     finish_snapshot_based_resize_at_dest: expected((context, args) =>
       crossCellAtDestination.finish(context, args),
     ),
@@ -30,8 +32,9 @@ export function crossCellHandlers({
     revert_snapshot_based_resize_at_dest: expected((context, args) =>
       crossCellAtDestination.revert(context, args),
     ),
-    finish_revert_snapshot_based_resize_at_source: expected((context, args) =>
-      crossCellEnd.finishRevert(context, args),
-    ),
+    finish_revert_snapshot_based_resize_at_source: expected((context, args) => {
+      sourceEngagement.close(args.migration);
+      return crossCellEnd.finishRevert(context, args);
+    }),
   };
 }

@@ -1,5 +1,11 @@
 import { type Logger, type RequestContext, type Transport } from '@ebbgate/core';
-import { type ClientInterceptor, RpcClient, type ServerInterceptor, type ServerRequest } from '@ebbgate/rpc';
+import {
+  type ClientInterceptor,
+  DrainingError,
+  RpcClient,
+  type ServerInterceptor,
+  type ServerRequest,
+} from '@ebbgate/rpc';
 import type { TaskRegistry } from '@ebbgate/service';
 import { checkArgs } from '../rpc/check-args.js';
 import type { ConductorApi } from '../rpc/conductor-api.js';
@@ -28,8 +34,10 @@ const RETRY_MS = 1000;
 /**
  * For the ops server: what begins an operation (column `starts` of the table) and comes after the drain has begun is not
  * begun here (GS-1, GS-64, `decisions.md` 24). It goes to the host's new-request queue, for its next start; an evacuation
- * goes back to the conductors, with this host excluded, since its instance should not wait. The drain waits until the
- * broker has it; what could not be handed on until the end is named in the drain's report.
+ * goes back to the conductors, with this host excluded, since its instance should not wait. What an answer is waited for
+ * is refused with DrainingError (`ERR_DRAINING`): nobody waits until the next start. The drain waits until the broker has
+ * what is handed on, and until then it stays in the journal; what could not be handed on until the end is named in the
+ * drain's report, and taken up by the next start.
  */
 export function handOnStarts(parts: HandOnParts): ServerInterceptor {
   const newRequests = new RpcClient(
@@ -39,12 +47,15 @@ export function handOnStarts(parts: HandOnParts): ServerInterceptor {
       interceptors: parts.interceptors ?? [],
     },
   );
-  return async function handOn(request, next) {
+  return function handOn(request, next) {
     const row = request.namespace === null ? computeMethods.get(request.method) : undefined;
     if (row?.starts !== true || !parts.isDraining()) return next(request);
+    if (row.kind !== 'cast') throw new DrainingError(`Host ${parts.host} begins nothing any more: it drains`);
     const record = { name: `hand_on:${request.method}`, kind: 'operation' } as const;
-    await parts.tasks.track(record, () => untilSent(parts, request, () => send(parts, newRequests, request)));
-    return null;
+    return parts.tasks.track(record, async () => {
+      await untilSent(parts, request, () => send(parts, newRequests, request));
+      return null;
+    });
   };
 }
 

@@ -6,6 +6,7 @@ import type { ComputeApi } from '../rpc/compute-api.js';
 import type { ConductorApi } from '../rpc/conductor-api.js';
 import type { Liveness } from '../servicegroup/liveness.js';
 import type { VirtDriver } from '../virt/driver.js';
+import type { AcceptedRequests } from './accepted-requests.js';
 import type { EventWaiters } from './event-waiters.js';
 import type { InstanceLocks } from './instance-locks.js';
 
@@ -25,11 +26,15 @@ export interface HostContext {
   readonly events: EventWaiters;
   /** One operation on an instance at a time. */
   readonly locks: InstanceLocks;
+  /** What was accepted and has not begun. */
+  readonly accepted: AcceptedRequests;
   readonly logger: Logger;
   /** Aborts when the process ends: whatever still runs ends then and touches nothing any more. */
   readonly lifetime: AbortSignal;
   /** How long `network-vif-plugged` is waited for. */
   readonly vifPluggingTimeoutMs: number;
+  /** How long a shelved instance stays on its host; null: until it is asked to leave. */
+  readonly shelvedOffloadMs: number | null;
   /** How long a record is written, or read, again while no answer comes. */
   readonly recordsPatienceMs: number;
 }

@@ -4,9 +4,12 @@ import type { Records } from '../db/repositories.js';
 import type { Networking } from '../network/networking.js';
 import type { ComputeApiOptions } from '../rpc/compute-api.js';
 import { RPC_TOPIC_OPS } from '../rpc/topics.js';
+import { HostEpoch } from '../servicegroup/host-epoch.js';
 import type { VirtDriver } from '../virt/driver.js';
 import { type AllocationRatios, DEFAULT_RATIOS } from './capacity-report.js';
+import type { ForcedDownStart } from './fence.js';
 import type { ComputeLimits } from './manager.js';
+import { MemoryJournal, type RequestJournal } from './request-journal.js';
 
 /** What a compute host is made of. */
 export interface ComputeHostOptions {
@@ -36,12 +39,22 @@ export interface ComputeHostOptions {
   readonly allocationRatios?: Partial<AllocationRatios>;
   /** Default 300000. */
   readonly vifPluggingTimeoutMs?: number;
+  /** How long a shelved instance stays on its host; null: until it is asked to leave. Default 0: it leaves at once. */
+  readonly shelvedOffloadMs?: number | null;
+  /** After how long a resize to this host is confirmed by itself; default 0: never. */
+  readonly resizeConfirmWindowMs?: number;
   /** How long an operation waits for records that do not answer, before it fails; default 300000. */
   readonly recordsPatienceMs?: number;
   /** Another host that has not reported for longer is down: nothing is awaited from it; default 60000. */
   readonly serviceDownTimeMs?: number;
   /** Default 10000. */
   readonly reportIntervalMs?: number;
+  /** What it does when it is forced down at its start; default `clean-up`: removes what was evacuated, and waits. */
+  readonly forcedDownStart?: ForcedDownStart;
+  /** Is on all that it sends, also by its `records` and `networking` when they are remote; default: a new one. */
+  readonly epoch?: HostEpoch;
+  /** Where it writes what it has accepted until that has begun; default: in the memory of the process. */
+  readonly journal?: RequestJournal;
   /** Opens the health endpoints. */
   readonly health?: HealthOptions;
   /** The process is this host's alone: its signals drain it, and it ends with the run. Default: neither. */
@@ -66,10 +79,15 @@ export function completeHostOptions(options: ComputeHostOptions): CompleteHostOp
     api: {},
     budgets: {},
     vifPluggingTimeoutMs: 300_000,
+    shelvedOffloadMs: 0,
+    resizeConfirmWindowMs: 0,
     recordsPatienceMs: 300_000,
     serviceDownTimeMs: 60_000,
     reportIntervalMs: 10_000,
     ownsProcess: false,
+    forcedDownStart: 'clean-up',
+    epoch: new HostEpoch(options.name),
+    journal: new MemoryJournal(),
     availabilityZone: null,
     ...options,
     allocationRatios: { ...DEFAULT_RATIOS, ...options.allocationRatios },

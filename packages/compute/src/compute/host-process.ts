@@ -1,7 +1,8 @@
 import type { Logger, Transport } from '@ebbgate/core';
-import { RpcServer, type ServerInterceptor } from '@ebbgate/rpc';
-import { type Launched, launch, Service, taskInterceptor, TaskRegistry } from '@ebbgate/service';
+import { type ClientInterceptor, RpcServer, type ServerInterceptor } from '@ebbgate/rpc';
+import { type Launched, Service, taskInterceptor, TaskRegistry } from '@ebbgate/service';
 import { guardRecords } from '../db/guarded-records.js';
+import { tellStates } from '../db/told-records.js';
 import type { Records } from '../db/repositories.js';
 import { OperationAbortedError } from '../errors.js';
 import { BASE_METHODS, baseEndpoint } from '../rpc/base-endpoint.js';
@@ -12,16 +13,22 @@ import { remoteErrors } from '../rpc/remote-errors.js';
 import { RPC_TOPIC } from '../rpc/topics.js';
 import { COMPUTE_SERVICE_VERSION, SERVICE_VERSION_WITHOUT_OPS } from '../rpc/version-levels.js';
 import { Liveness } from '../servicegroup/liveness.js';
+import { SenderEpochs } from '../servicegroup/sender-epochs.js';
+import { StateReports } from '../servicegroup/state-reports.js';
+import { AcceptedRequests } from './accepted-requests.js';
 import { CapacityReport } from './capacity-report.js';
 import { EventWaiters } from './event-waiters.js';
+import { Fence } from './fence.js';
 import type { CompleteHostOptions } from './host-options.js';
 import { handOnStarts } from './hand-on.js';
 import { InstanceLocks } from './instance-locks.js';
 import { ComputeManager, SELF_TRACKED } from './manager.js';
+import { patientRecords } from './patient-records.js';
 
 /**
  * One run of a compute host, from its start to its exit: what a process is. After its end nothing of it can touch the
- * records, the hypervisor or the broker any more, also when it was cut off in the middle of something.
+ * records, the hypervisor or the broker any more, also when it was cut off in the middle of something. When it learns that
+ * it was forced down it ends at once, but for its last report, and leaves its work as it is (FD-32).
  */
 export class HostProcess {
   /** Both servers and what stands behind them. */
@@ -30,11 +37,17 @@ export class HostProcess {
   readonly newRequestServer: RpcServer;
   /** Takes what belongs to operations under way; undefined when there is none. */
   readonly opsServer: RpcServer | undefined;
+  /** Of what it does: aborts when it is fenced, and when it ends. */
   readonly #lifetime = new AbortController();
+  /** Of its reports: aborts when it ends. */
+  readonly #reporting = new AbortController();
+  readonly #fence: Fence;
+  #wasDraining = false;
   readonly #transport: Transport;
   readonly #logger: Logger;
   readonly #options: CompleteHostOptions;
   readonly #computeApi: ComputeApi;
+  readonly #accepted: AcceptedRequests;
   #launched: Launched | undefined;
 
   /** @param observe - sees every request that arrives, on either server */
@@ -42,10 +55,17 @@ export class HostProcess {
     this.#options = options;
     this.#logger = options.logger;
     this.#transport = options.openTransport();
-    const records = guardRecords(options.records, this.#lifetime.signal);
+    this.#accepted = new AcceptedRequests(options.journal, options.logger, this.#lifetime.signal);
+    const records = tellStates(guardRecords(options.records, this.#lifetime.signal), this.#accepted.begun);
     const registry = new TaskRegistry({ logger: options.logger });
     this.#computeApi = this.#makeApi(records);
     const manager = this.#makeManager(records, registry);
+    const reported = guardRecords(options.records, this.#reporting.signal);
+    this.#fence = this.#makeFence(reported, manager);
+    const { interceptor: refuseFenced } = new SenderEpochs({
+      services: records.services,
+      logger: this.#logger,
+    });
     const endpoints = [manager.endpoint, baseEndpoint('compute')];
     const untracked = (method: string): boolean => SELF_TRACKED.has(method) || BASE_METHODS.has(method);
     const track = taskInterceptor(registry, { skip: untracked });
@@ -53,27 +73,46 @@ export class HostProcess {
       new RpcServer(this.#transport, { topic, server: options.name }, endpoints, {
         serializer: objectSerializer,
         remoteErrors,
-        interceptors: [observe, ...inner],
+        beforeAccept: this.#accepted.accept,
+        interceptors: [observe, this.#accepted.interceptor, refuseFenced, ...inner],
       });
     this.newRequestServer = serverOn(RPC_TOPIC, [track]);
     const handOn = this.#handOn(registry);
     this.opsServer = options.opsTopic === null ? undefined : serverOn(options.opsTopic, [handOn, track]);
-    this.service = this.#makeService(records, registry, manager);
+    this.service = this.#makeService(reported, registry, manager);
   }
 
-  /** Resolves when the service serves; rejects with what kept it from starting. */
-  async start(): Promise<void> {
-    const logger = this.#logger;
-    this.#launched = this.#options.ownsProcess
-      ? launch(this.service, { logger, onReload: () => this.reload() })
-      : // The process has several hosts: its signals are not for one of them, nor does it end with one.
-        launch(this.service, { logger, signals: [], exit: () => this.#end() });
-    await this.service.start();
+  /**
+   * The program that this run is one of. Resolves when the service serves, or waits since the host is forced down; rejects
+   * with what kept it from starting.
+   */
+  async runBy(launched: Launched): Promise<void> {
+    this.#launched = launched;
+    await Promise.race([this.service.start(), this.#fence.held]);
   }
 
-  /** What SIGHUP does: reads the version cap again, and which versions the other hosts have (GS-92). */
-  reload(): Promise<void> {
-    return this.#computeApi.refresh();
+  /** Its program, once it is run by one. */
+  get launched(): Launched | undefined {
+    return this.#launched;
+  }
+
+  /** It did not start, as the host is forced down. */
+  get isRefused(): boolean {
+    return this.#fence.isRefused;
+  }
+
+  /** It was forced down while it served, and another run takes its place: nobody had asked for its end. */
+  get isReplaced(): boolean {
+    return this.#fence.isFenced && !this.#wasDraining;
+  }
+
+  /**
+   * What SIGHUP does: reads the version cap again, and which versions the other hosts have (GS-92); and reports, so that
+   * what was said of the host is known at once.
+   */
+  async reload(): Promise<void> {
+    this.service.reportNow();
+    await this.#computeApi.refresh();
   }
 
   /** Does what a signal to the process would: the code path of its handler. */
@@ -88,24 +127,59 @@ export class HostProcess {
   }
 
   /** What the end of a process does: whatever still runs is cut off. */
-  async #end(): Promise<void> {
-    this.#lifetime.abort(new OperationAbortedError('The process has ended'));
+  async end(): Promise<void> {
+    const reason = new OperationAbortedError('The process has ended');
+    this.#lifetime.abort(reason);
+    this.#reporting.abort(reason);
     await this.#transport.close();
+  }
+
+  #makeFence({ services }: Records, manager: ComputeManager): Fence {
+    const { name: host, epoch, forcedDownStart, limits, logger } = this.#options;
+    epoch.whenRefused(() => {
+      this.service.reportNow();
+    });
+    return new Fence({
+      host,
+      services,
+      epoch,
+      forcedDownStart,
+      logger,
+      cleanUp: () => manager.cleanUp(),
+      recheckMs: limits.recheckMs,
+      onFenced: () => {
+        logger.error({ host }, 'This host was forced down: it stops at once, and leaves what it was doing');
+        this.#wasDraining = this.service.state === 'draining';
+        this.#lifetime.abort(new OperationAbortedError('The host was forced down'));
+        void this.service.leave('the host was forced down');
+      },
+    });
+  }
+
+  /** Around all that it sends to hosts. */
+  get #stamped(): readonly ClientInterceptor[] {
+    const { api, epoch } = this.#options;
+    return [epoch.stamp, ...(api.interceptors ?? [])];
+  }
+
+  get #conductorApi(): ConductorApi {
+    return new ConductorApi(this.#transport, [this.#options.epoch.stamp]);
   }
 
   #makeApi({ services }: Records): ComputeApi {
     const { api, opsTopic } = this.#options;
-    return new ComputeApi(this.#transport, { services, ...(opsTopic !== null && { opsTopic }), ...api });
+    const topic = opsTopic !== null && { opsTopic };
+    return new ComputeApi(this.#transport, { services, ...topic, ...api, interceptors: this.#stamped });
   }
 
   /** For what begins something and comes to the ops server once the drain has begun. */
   #handOn(tasks: TaskRegistry): ServerInterceptor {
-    const { name: host, logger, api } = this.#options;
+    const { name: host, logger } = this.#options;
     return handOnStarts({
       host,
-      interceptors: api.interceptors,
+      interceptors: this.#stamped,
       transport: this.#transport,
-      conductorApi: new ConductorApi(this.#transport),
+      conductorApi: this.#conductorApi,
       tasks,
       logger,
       lifetime: this.#lifetime.signal,
@@ -115,28 +189,31 @@ export class HostProcess {
 
   #makeManager(records: Records, tasks: TaskRegistry): ComputeManager {
     const { name, virt, networking, logger, limits, serviceDownTimeMs } = this.#options;
-    const { vifPluggingTimeoutMs, recordsPatienceMs } = this.#options;
+    const { vifPluggingTimeoutMs, recordsPatienceMs, shelvedOffloadMs, resizeConfirmWindowMs } =
+      this.#options;
     const computeApi = this.#computeApi;
     const lifetime = this.#lifetime.signal;
     const events = new EventWaiters();
     const locks = new InstanceLocks(lifetime);
     const host = {
       host: name,
-      records,
+      records: patientRecords({ lifetime, logger, recordsPatienceMs }, records),
       virt,
       networking,
       liveness: new Liveness({ serviceDownTimeMs }),
       computeApi,
-      conductorApi: new ConductorApi(this.#transport),
+      conductorApi: this.#conductorApi,
       tasks,
       events,
       locks,
+      accepted: this.#accepted,
       logger,
       lifetime,
       vifPluggingTimeoutMs,
+      shelvedOffloadMs,
       recordsPatienceMs,
     };
-    return new ComputeManager(host, limits);
+    return new ComputeManager(host, { ...limits, resizeConfirmWindowMs });
   }
 
   #makeService(records: Records, registry: TaskRegistry, compute: ComputeManager): Service {
@@ -144,16 +221,23 @@ export class HostProcess {
     const { availabilityZone, allocationRatios } = this.#options;
     const capacity = new CapacityReport(records.allocations, virt, allocationRatios);
     const version = this.opsServer ? COMPUTE_SERVICE_VERSION : SERVICE_VERSION_WITHOUT_OPS;
-    return new Service({
+    const about = { binary: 'compute', host: name, version, availabilityZone };
+    const reports = new StateReports({ services: records.services, service: about, logger });
+    let tellDrain: () => void = () => undefined;
+    const drainTold = new Promise<void>((resolve) => {
+      tellDrain = resolve;
+    });
+    const service = new Service({
       name: 'compute',
       host: name,
       manager: {
+        gate: (hold, signal) => this.#fence.gate(hold, signal),
         initHost: (signal) => compute.startUp(signal),
         periodic: compute.periodic,
-        reportState: async ({ state, host }) => {
-          await capacity.tell(host); // before the host says that it takes requests
-          const report = { binary: 'compute', host, state, reportedAtMs: Date.now(), version };
-          await records.services.report({ ...report, availabilityZone });
+        reportState: async (snapshot) => {
+          await capacity.tell(name); // before the host says that it takes requests
+          this.#fence.hear(await reports.tell(snapshot));
+          if (snapshot.state === 'draining') tellDrain();
         },
       },
       newRequestServer: this.newRequestServer,
@@ -163,7 +247,12 @@ export class HostProcess {
       reportIntervalMs,
       logger,
       ...(health && { health }),
-      ...(ownsProcess && { onExit: () => this.#end() }),
+      ...(ownsProcess && { onExit: () => this.end() }),
     });
+    service.events.on('state', ({ previous, state }) => {
+      if (state !== 'draining' || !this.opsServer) return; // without it nothing of a move would arrive
+      compute.drainBegins(previous === 'running' ? drainTold : undefined);
+    });
+    return service;
   }
 }

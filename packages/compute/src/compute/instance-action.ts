@@ -1,11 +1,12 @@
 import type { RequestContext } from '@ebbgate/core';
 import { OperationAbortedError, UnexpectedStateError } from '../errors.js';
 import type { Expected } from '../db/repositories.js';
+import { faultOf } from '../objects/instance-fault.js';
 import type { Instance, InstanceFields } from '../objects/instance.js';
 import type { TaskState } from '../objects/states.js';
 import { beginInBackground } from './background.js';
 import type { HostContext } from './host-context.js';
-import { onceAnswered, UnsettledWriteError } from './sure-write.js';
+import { UnsettledWriteError } from './sure-write.js';
 
 /**
  * Begins what somebody asked to be done to an instance: a task from now on, also while it waits until nothing else is
@@ -25,12 +26,27 @@ export function beginAction(
 }
 
 /**
- * Takes back what an action that failed had written, unless another task has taken its place meanwhile (a delete, say).
- * A process that is gone writes nothing: its instance is seen to at the next start.
+ * Takes back what an action that failed had written, as {@link endTask}.
+ *
+ * @param error - what it failed with, which becomes the fault of the instance
+ */
+export async function afterFailure(
+  host: HostContext,
+  instanceUuid: string,
+  tasks: readonly TaskState[],
+  error: unknown,
+  changes: Partial<InstanceFields> = {},
+): Promise<void> {
+  await endTask(host, instanceUuid, tasks, { fault: faultOf(error, host.host), ...changes });
+}
+
+/**
+ * Ends a task, unless another one has taken its place meanwhile (a delete, say). A process that is gone writes nothing: its
+ * instance is seen to at the next start.
  *
  * @param tasks - what the action itself may have left there
  */
-export async function afterFailure(
+export async function endTask(
   host: HostContext,
   instanceUuid: string,
   tasks: readonly TaskState[],
@@ -43,12 +59,17 @@ export async function afterFailure(
       { task_state: null, ...changes },
       { task_state: tasks, host: [host.host] },
     );
-  } catch (error) {
-    const fields = { err: error, instance: instanceUuid };
-    if (error instanceof UnexpectedStateError || error instanceof OperationAbortedError) {
+  } catch (failure) {
+    const fields = { err: failure, instance: instanceUuid };
+    if (failure instanceof UnexpectedStateError || failure instanceof OperationAbortedError) {
       host.logger.info(fields, 'Another task has taken the place of one that failed');
     } else host.logger.error(fields, 'The task of an instance could not be taken back');
   }
+}
+
+/** What an operation failed with that an end of the process has cut off. */
+export function cutOff(): OperationAbortedError {
+  return new OperationAbortedError('The process ended in the middle of it');
 }
 
 /**
@@ -65,11 +86,10 @@ export async function beginWanted(
   expected: Expected<InstanceFields> & { readonly task_state: readonly TaskState[] },
 ): Promise<Instance> {
   try {
-    return await onceAnswered(host, () =>
-      host.records.instances.update(instanceUuid, { progress: 0 }, expected),
-    );
+    return await host.records.instances.update(instanceUuid, { progress: 0 }, expected);
   } catch (error) {
-    if (error instanceof UnsettledWriteError) await afterFailure(host, instanceUuid, expected.task_state);
+    if (error instanceof UnsettledWriteError)
+      await afterFailure(host, instanceUuid, expected.task_state, error);
     throw error;
   }
 }

@@ -8,13 +8,16 @@ import { ACTIONS_SELF_TRACKED, actionHandlers } from './action-handlers.js';
 import { COLD_MOVES_SELF_TRACKED, coldMoveHandlers } from './cold-move-handlers.js';
 import { type ColdMoveFlows, coldMoveFlowsOf } from './cold-move-flows.js';
 import { crossCellHandlers } from './cross-cell-handlers.js';
+import { GUEST_SELF_TRACKED, guestHandlers } from './guest-handlers.js';
 import type { HostContext } from './host-context.js';
+import { confirmDue } from './operations/auto-confirm.js';
 import { Boot } from './operations/boot.js';
 import { cacheImages } from './operations/cache-images.js';
 import { deliverEvents } from './operations/external-events.js';
 import { LiveMigration } from './operations/live-migration.js';
 import { LiveMigrationAtDestination } from './operations/live-migration-dest.js';
 import { cleanUpEvacuated } from './operations/evacuated-guests.js';
+import { Shelve } from './operations/shelve.js';
 import { startUp } from './start-up.js';
 import { WorkPool } from './work-pool.js';
 
@@ -28,27 +31,33 @@ export interface ComputeLimits {
   readonly recheckMs: number;
 }
 
-/** Methods whose work is a task of its own, open before the method returns: recording the request too would count it twice. */
+/** Methods whose work is a task of its own, open before the method waits or returns: the request too would be counted twice. */
 export const SELF_TRACKED: ReadonlySet<string> = new Set([
   'build_and_run_instance',
   'live_migration',
+  'check_can_live_migrate_destination',
+  'check_can_live_migrate_source',
+  'pre_live_migration',
   ...ACTIONS_SELF_TRACKED,
   ...COLD_MOVES_SELF_TRACKED,
+  ...GUEST_SELF_TRACKED,
 ]);
 
 /** What a compute host answers to: the endpoint of both its servers (GS-30). The work is in `operations/`. */
 export class ComputeManager {
   readonly endpoint: object;
   readonly #host: HostContext;
-  readonly #recheckMs: number;
+  readonly #limits: ComputeLimits & { readonly resizeConfirmWindowMs: number };
+  readonly #shelve: Shelve;
   readonly #boot: Boot;
   readonly #migration: LiveMigration;
   readonly #atDestination: LiveMigrationAtDestination;
   readonly #coldMoves: ColdMoveFlows;
 
-  constructor(host: HostContext, limits: ComputeLimits) {
+  constructor(host: HostContext, limits: ComputeLimits & { readonly resizeConfirmWindowMs: number }) {
     this.#host = host;
-    this.#recheckMs = limits.recheckMs;
+    this.#limits = limits;
+    this.#shelve = new Shelve(host);
     const { tasks, logger, lifetime } = host;
     const held = new HeldOperations({ tasks, logger, lifetime, recheckMs: limits.recheckMs });
     this.#boot = new Boot(host, new WorkPool(limits.maxConcurrentBuilds));
@@ -60,13 +69,37 @@ export class ComputeManager {
 
   /** Before the servers listen. */
   startUp(signal: AbortSignal): Promise<void> {
-    return startUp(this.#host, this.#coldMoves, signal);
+    return startUp(this.#host, this.#coldMoves, this.endpoint, signal);
+  }
+
+  /** @param told - settles once the records say that this host drains; undefined: they are not told */
+  drainBegins(told: Promise<unknown> | undefined): void {
+    void this.#coldMoves.sourceEngagement.drainBegins(told);
+  }
+
+  /** Removes what finished evacuations have left here: also while the host is forced down. */
+  cleanUp(): Promise<void> {
+    return cleanUpEvacuated(this.#host, new RequestContext());
   }
 
   /** What is done again and again while the host runs. */
   get periodic(): readonly PeriodicTask[] {
-    const run = (): Promise<void> => cleanUpEvacuated(this.#host, new RequestContext());
-    return [{ name: 'evacuated-guests', intervalMs: this.#recheckMs, run }];
+    const { recheckMs: intervalMs, resizeConfirmWindowMs } = this.#limits;
+    const host = this.#host;
+    const every = (name: string, work: (context: RequestContext) => Promise<void>): PeriodicTask => ({
+      name,
+      intervalMs,
+      run: () => work(new RequestContext()),
+    });
+    return [
+      every('evacuated-guests', () => this.cleanUp()),
+      ...((host.shelvedOffloadMs ?? 0) > 0
+        ? [every('shelved-instances', (context) => this.#shelve.offloadDue(context))]
+        : []),
+      ...(resizeConfirmWindowMs > 0
+        ? [every('unconfirmed-resizes', (context) => confirmDue(host, context, resizeConfirmWindowMs))]
+        : []),
+    ];
   }
 
   #handlers(): Handlers<ComputeMethods> {
@@ -75,6 +108,7 @@ export class ComputeManager {
       ...actionHandlers(this.#host),
       ...coldMoveHandlers(this.#coldMoves),
       ...crossCellHandlers(this.#coldMoves),
+      ...guestHandlers(this.#host, this.#shelve),
       build_and_run_instance: (context, args) => {
         this.#boot.begin(context, args);
       },
@@ -86,12 +120,16 @@ export class ComputeManager {
       },
       live_migration_abort: (_context, { migration_id: id }) => {
         if (!this.#migration.abort(id))
-          logger.info({ migrationId: id }, 'There is no such migration to abort here');
+          logger.info({ migrationId: id }, 'There is no migration that could be aborted here');
       },
       live_migration_force_complete: async (_context, { instance }) => {
         const uuid = instance.get('uuid');
         if (!(await this.#migration.forceComplete(uuid)))
-          logger.info({ instance: uuid }, 'There is no migration of this instance to complete here');
+          logger.info({ instance: uuid }, 'This instance is not being copied here');
+      },
+      check_instance_shared_storage: async (_context, { data }) => {
+        await this.#coldMoves.sourceEngagement.lookAgain(); // the other side of a revert asks
+        return virt.seesMark(data);
       },
       pre_live_migration: (context, args) => this.#atDestination.prepare(context, args),
       post_live_migration_at_destination: (_context, args) => this.#atDestination.finish(args),
@@ -99,6 +137,12 @@ export class ComputeManager {
       remove_volume_connection: (_context, args) => virt.disconnectVolume(args.instance, args.volume_id),
       external_instance_event: (_context, args) => {
         deliverEvents(events, logger, args.events);
+      },
+      drop_move_claim_at_destination: async (_context, { instance }) => {
+        const uuid = instance.get('uuid');
+        if (await this.#atDestination.dropClaim(uuid)) return;
+        if (await this.#coldMoves.crossCellAtDestination.drop(uuid)) return;
+        await this.#coldMoves.resizeAtDestination.dropClaim(uuid);
       },
       cache_images: (_context, { image_ids: ids }) => cacheImages(this.#host, ids),
       get_host_uptime: () => `up ${Math.round(performance.now() / 1000)} s`,

@@ -1,4 +1,5 @@
-import { MessagingError, RequestContext } from '@ebbgate/core';
+import { MessagingError, RequestContext, within } from '@ebbgate/core';
+import { OperationAbortedError } from '../errors.js';
 import type { ColdMoveFlows } from './cold-move-flows.js';
 import type { HostContext } from './host-context.js';
 import { removeDeletedGuests } from './operations/deleted-guests.js';
@@ -7,6 +8,7 @@ import { recoverBuilds } from './operations/recover-builds.js';
 import { recoverColdMoves } from './operations/recover-cold-moves.js';
 import { recoverLiveMigrations } from './operations/recover-live-migrations.js';
 import { cleanUpEvacuated } from './operations/evacuated-guests.js';
+import { retakeRequests } from './retake-requests.js';
 import { pause } from '../virt/pause.js';
 
 /** Codes that tell of the way to the records, not of what is in them. */
@@ -16,11 +18,14 @@ const LAST_RETRY_MS = 10_000;
 
 /**
  * What a host does before it serves: it takes up, or back, what its last run was cut off in, and removes what was moved
- * away from it meanwhile. Each part is tried, whatever the others do.
+ * away from it meanwhile; then what that run had accepted and not begun. Each part is tried, whatever the others do.
+ *
+ * @param endpoint - that of its servers
  */
 export async function startUp(
   host: HostContext,
   coldMoves: ColdMoveFlows,
+  endpoint: object,
   signal: AbortSignal,
 ): Promise<void> {
   const context = new RequestContext();
@@ -31,13 +36,15 @@ export async function startUp(
     () => recoverBuilds(host),
     () => recoverLiveMigrations(host, context),
     () => recoverColdMoves(host, context, coldMoves),
+    async () => retakeRequests(host, endpoint), // what the others have seen to is not wanted any more
   ];
   for (const part of parts) {
     if (signal.aborted) return; // a drain has begun
     try {
-      await onceReachable(host, part, signal);
+      const begun = onceReachable(host, part, signal);
+      await within(begun, { signal }, () => new OperationAbortedError('A drain has begun'));
     } catch (error) {
-      host.logger.error({ err: error }, 'A part of the start-up failed');
+      if (error !== signal.reason) host.logger.error({ err: error }, 'A part of the start-up failed');
     }
   }
 }

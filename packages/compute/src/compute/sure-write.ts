@@ -14,7 +14,8 @@ const UNANSWERED: ReadonlySet<string> = new Set([
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 10_000;
 
-type Patience = Pick<HostContext, 'lifetime' | 'logger' | 'recordsPatienceMs'>;
+/** How long, and how, records are waited for. */
+export type Patience = Pick<HostContext, 'lifetime' | 'logger' | 'recordsPatienceMs'>;
 
 /** The records did not answer for as long as they are waited for (`ERR_TIMEOUT`): the write may have happened, or not. */
 export class UnsettledWriteError extends MessagingTimeoutError {
@@ -31,7 +32,8 @@ export interface SureWrite<Record> {
 
 /**
  * Writes a record, again while no answer comes. An answer can be lost after the write has happened; then the next try finds
- * another state than it expects, and the record is asked: what it says is what counts.
+ * another state than it expects, and the record is asked: what it says is what counts. For writes after which somebody
+ * else may have gone on already; the records of a host see to all others themselves (`patient-records.ts`).
  * @throws UnsettledWriteError (`ERR_TIMEOUT`) when nobody has answered for `recordsPatienceMs`;
  * UnexpectedStateError (`ERR_UNEXPECTED_STATE`) when somebody else has changed the record: this write has not happened
  */
@@ -42,7 +44,8 @@ export async function writeSurely<Record>(host: Patience, steps: SureWrite<Recor
     try {
       return await steps.write();
     } catch (error) {
-      if (tries === 1 || !(error instanceof UnexpectedStateError)) throw error;
+      if (!(error instanceof UnexpectedStateError)) throw error;
+      if (tries === 1 && error.outcome !== 'unknown') throw error;
       const record = await steps.read();
       if (steps.isWritten(record)) return record;
       throw error;

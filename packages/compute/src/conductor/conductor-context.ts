@@ -1,6 +1,7 @@
 import type { Logger } from '@ebbgate/core';
 import type { ConductorCells } from '../cells/cell-access.js';
 import type { Records } from '../db/repositories.js';
+import type { Networking } from '../network/networking.js';
 import type { ComputeApi } from '../rpc/compute-api.js';
 import type { Scheduler } from '../scheduler/scheduler.js';
 import type { HostChoice } from './host-choice.js';
@@ -13,6 +14,12 @@ export interface ConductorContext {
   readonly scheduler: Scheduler;
   /** Which hosts take new requests. */
   readonly hosts: HostChoice;
+  /** Binds the ports of instances that move live. */
+  readonly networking: Pick<Networking, 'bind' | 'unbind'>;
+  /** How many more hosts are asked when one cannot take an instance that moves live; -1: as many as there are. */
+  readonly migrateMaxRetries: number;
+  /** An instance may get its new size on the host where it is. */
+  readonly allowResizeToSameHost: boolean;
   readonly logger: Logger;
   /** Undefined: this one is the only cell. */
   readonly cells?: ConductorCells | undefined;

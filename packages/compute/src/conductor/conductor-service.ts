@@ -3,17 +3,20 @@ import { RpcServer } from '@ebbgate/rpc';
 import {
   type DrainBudgets,
   type HealthOptions,
+  type PeriodicTask,
   Service,
   taskInterceptor,
   TaskRegistry,
 } from '@ebbgate/service';
 import { ExternalEvents } from '../api/external-events.js';
-import type { ConductorCells } from '../cells/cell-access.js';
+import type { CellRegistry, ConductorCells } from '../cells/cell-access.js';
 import type { LocalRecords } from '../db/local-records.js';
 import { MemoryRecords } from '../db/memory-records.js';
 import { RemoteRecords } from '../db/remote-records.js';
 import type { Records } from '../db/repositories.js';
 import { networkEndpoint } from '../network/endpoint.js';
+import type { Networking } from '../network/networking.js';
+import { RemoteNetworking } from '../network/remote.js';
 import { StoredNetworking } from '../network/stored.js';
 import { ComputeApi, type ComputeApiOptions } from '../rpc/compute-api.js';
 import { novaContext } from '../rpc/nova-context.js';
@@ -23,8 +26,13 @@ import { CONDUCTOR_TOPIC, RECORDS_TOPIC } from '../rpc/topics.js';
 import { LocalScheduler } from '../scheduler/local-scheduler.js';
 import { RemoteScheduler } from '../scheduler/remote-scheduler.js';
 import type { Scheduler } from '../scheduler/scheduler.js';
+import { SenderEpochs } from '../servicegroup/sender-epochs.js';
+import { StateReports } from '../servicegroup/state-reports.js';
+import { CrossCellRecovery } from './cross-cell-recovery.js';
+import type { ConductorContext } from './conductor-context.js';
 import { HostChoice } from './host-choice.js';
 import { conductorEndpoint } from './manager.js';
+import { objectsEndpoint } from './objects-endpoint.js';
 import { recordsEndpoint } from './records-endpoint.js';
 
 /** What a conductor that is a process of its own is made of. */
@@ -48,8 +56,17 @@ export interface ConductorServiceOptions {
   readonly siblings?: boolean;
   /** Closes `transport` at its end; default true. */
   readonly ownsTransport?: boolean;
+  /** An instance may get its new size on the host where it is; default false. */
+  readonly allowResizeToSameHost?: boolean;
   /** The cells between which it moves instances; default: there are no others. */
   readonly cells?: ConductorCells;
+  /** Ports and their bindings; default: the fake network service beside the records, here or where they are served. */
+  readonly networking?: Networking;
+  /**
+   * How many more hosts are asked when one cannot take an instance that moves live; 0: none, -1: as many as there are.
+   * Default -1.
+   */
+  readonly migrateMaxRetries?: number;
   /** Where it logs. */
   readonly logger: Logger;
   /** A host that has not reported for longer is down; default 60000. */
@@ -60,6 +77,8 @@ export interface ConductorServiceOptions {
   readonly budgets?: Partial<DrainBudgets>;
   /** Opens the health endpoints. */
   readonly health?: HealthOptions;
+  /** Runs at its end, before what it has is closed. */
+  readonly onExit?: () => Promise<void>;
 }
 
 /** A conductor as a service that drains. */
@@ -77,39 +96,67 @@ export interface ConductorService {
  * records is its ops server, and so stays up while anything is under way that needs them.
  */
 export function conductorService(options: ConductorServiceOptions): ConductorService {
-  const { name, transport, logger, api, budgets, health, serviceDownTimeMs } = options;
+  const { name, transport, logger, api, budgets, health, cells } = options;
   const { records, own } = recordsOf(options);
   const computeApi = new ComputeApi(transport, { services: records.services, ...api });
   const registry = new TaskRegistry({ logger });
-  const hosts = new HostChoice({ ...(serviceDownTimeMs !== undefined && { serviceDownTimeMs }) });
-  const scheduler = schedulerOf(options, records, hosts);
-  const parts = { records, computeApi, scheduler, hosts, logger };
-  const endpoint = conductorEndpoint({ ...parts, cells: options.cells });
-  const newRequestServer = new RpcServer(transport, { topic: CONDUCTOR_TOPIC, server: name }, [endpoint], {
+  const about = { binary: 'conductor', host: name };
+  const reports = new StateReports({ services: records.services, service: about, logger });
+  const stored = own && storedNetworking(own, computeApi, logger);
+  const parts = contextOf(options, records, computeApi, stored);
+  const endpoints = [conductorEndpoint(parts), objectsEndpoint(records)];
+  const recovery = cells && new CrossCellRecovery(parts, cells);
+  const senders = new SenderEpochs({ services: records.services, logger });
+  own?.events.on('service', (record) => {
+    senders.hear(record);
+  });
+  const newRequestServer = new RpcServer(transport, { topic: CONDUCTOR_TOPIC, server: name }, endpoints, {
     serializer: objectSerializer,
     remoteErrors,
-    interceptors: [taskInterceptor(registry)],
+    interceptors: [senders.interceptor, taskInterceptor(registry)],
     ...(options.siblings === true && { fetched: 'release' }),
   });
   const service = new Service({
     name: 'conductor',
     host: name,
     manager: {
-      reportState: ({ state, host }) =>
-        records.services.report({ binary: 'conductor', host, state, reportedAtMs: Date.now() }),
+      reportState: async (snapshot) => {
+        await reports.tell(snapshot);
+      },
+      ...(recovery && { periodic: [recoveryTask(recovery, cells.registry)] }),
     },
     newRequestServer,
-    ...(own && { opsServer: serverOf(own, computeApi, options) }),
+    ...(own && stored && { opsServer: serverOf(own, stored, senders, options) }),
     registry,
     ...(budgets && { budgets }),
     ...(health && { health }),
     logger,
     onExit: async () => {
+      await options.onExit?.();
       if (options.ownsTransport ?? true) await transport.close();
       await own?.close();
     },
   });
   return { service, own, reload: () => computeApi.refresh() };
+}
+
+function contextOf(
+  options: ConductorServiceOptions,
+  records: Records,
+  computeApi: ComputeApi,
+  stored: Networking | undefined,
+): ConductorContext {
+  const { transport, logger, serviceDownTimeMs, cells } = options;
+  const { migrateMaxRetries = -1, allowResizeToSameHost = false } = options;
+  const hosts = new HostChoice({ ...(serviceDownTimeMs !== undefined && { serviceDownTimeMs }) });
+  const scheduler = schedulerOf(options, records, hosts);
+  const networking = options.networking ?? stored ?? new RemoteNetworking(transport);
+  const limits = { migrateMaxRetries, allowResizeToSameHost };
+  return { records, computeApi, scheduler, hosts, networking, ...limits, logger, cells };
+}
+
+function recoveryTask(recovery: CrossCellRecovery, { beatMs }: CellRegistry): PeriodicTask {
+  return { name: 'cross_cell_recovery', intervalMs: beatMs, initialDelayMs: 0, run: () => recovery.look() };
 }
 
 function schedulerOf(
@@ -136,22 +183,32 @@ function recordsOf({ records, transport, logger }: ConductorServiceOptions): {
   return { records: own, own };
 }
 
-/** What there is once: the records, and the network service with its word for plugged interfaces. */
-function serverOf(
+/** The network service, with its word for plugged interfaces. */
+export function storedNetworking(
   records: LocalRecords,
   computeApi: ComputeApi,
-  { name, transport, logger }: ConductorServiceOptions,
-): RpcServer {
+  logger: Logger,
+): StoredNetworking {
   const externalEvents = new ExternalEvents(records, computeApi);
-  const networking = new StoredNetworking(records.networks, {
+  return new StoredNetworking(records.networks, {
     notify: (event) => externalEvents.send(novaContext({ isAdmin: true }), event),
     onError: (error) => {
       logger.error({ err: error }, 'An external event was not sent');
     },
   });
+}
+
+/** What there is once: the records and the network service. */
+function serverOf(
+  records: LocalRecords,
+  networking: StoredNetworking,
+  senders: SenderEpochs,
+  { name, transport }: ConductorServiceOptions,
+): RpcServer {
   const endpoints = [recordsEndpoint(records), networkEndpoint(networking)];
   return new RpcServer(transport, { topic: RECORDS_TOPIC, server: name }, endpoints, {
     serializer: objectSerializer,
     remoteErrors,
+    interceptors: [senders.interceptor],
   });
 }

@@ -1,4 +1,4 @@
-import type { Records } from '../db/repositories.js';
+import type { Records, ServiceRecord } from '../db/repositories.js';
 import { Liveness, type LivenessOptions } from '../servicegroup/liveness.js';
 
 /**
@@ -22,8 +22,18 @@ export class HostChoice {
 
   /** Does the host take new requests, as its last report says: is it up, and does it not drain? */
   async takesRequests(records: Records, host: string): Promise<boolean> {
+    const service = await this.#upService(records, host);
+    return service?.state === 'running';
+  }
+
+  /** Is the host up, be it draining or not? */
+  async isUp(records: Records, host: string): Promise<boolean> {
+    return (await this.#upService(records, host)) !== undefined;
+  }
+
+  async #upService(records: Records, host: string): Promise<ServiceRecord | undefined> {
     const services = await records.services.list('compute');
     const service = services.find((one) => one.host === host);
-    return service?.state === 'running' && this.livenessOf(records).isUp(service);
+    return service && this.livenessOf(records).isUp(service) ? service : undefined;
   }
 }

@@ -16,7 +16,13 @@ import {
   RECORDS_NAMESPACE,
   RECORDS_RPC_VERSION,
 } from '../rpc/record-methods.js';
-import { reportFrom, resourcesFrom, serviceChangesFrom, toWire } from '../rpc/record-wire.js';
+import {
+  reportFrom,
+  resourcesFrom,
+  serviceChangesFrom,
+  serviceFilterFrom,
+  toWire,
+} from '../rpc/record-wire.js';
 
 /** The records as those have them who reach them over RPC only. */
 export function recordsEndpoint({ instances, migrations, services, allocations }: Records): object {
@@ -37,18 +43,24 @@ export function recordsEndpoint({ instances, migrations, services, allocations }
 
 function serviceHandlers(services: ServiceRepository): Handlers<RecordMethods> {
   return {
-    service_report: (_context, { report }) => services.report(reportFrom(report)),
+    service_register: async (_context, { report }) => toWire(await services.register(reportFrom(report))),
+    service_report: answering(async (_context, { report }) =>
+      toWire(await services.report(reportFrom(report))),
+    ),
     service_list: async (_context, { binary }) => (await services.list(binary)).map(toWire),
+    service_find: async (_context, { where }) => (await services.find(serviceFilterFrom(where))).map(toWire),
     service_get: answering(async (_context, { binary, host }) => toWire(await services.get(binary, host))),
     service_update: answering(async (_context, { binary, host, changes }) =>
       toWire(await services.update(binary, host, serviceChangesFrom(changes))),
     ),
+    service_delete: answering((_context, { binary, host }) => services.delete(binary, host)),
   };
 }
 
 function allocationHandlers(allocations: AllocationRepository): Handlers<RecordMethods> {
   return {
     capacity_report: (_context, { host, ...total }) => allocations.report(host, resourcesFrom(total)),
+    capacity_forget: answering((_context, { host }) => allocations.forget(host)),
     capacity_list: async () => (await allocations.capacities()).map(toWire),
     allocation_claim: (_context, { consumer, host, ...resources }) =>
       allocations.claim(consumer, host, resourcesFrom(resources)),

@@ -18,6 +18,11 @@ export class UndoStack {
     this.#steps.push({ what, undo });
   }
 
+  /** To be taken back after everything else. */
+  addFirst(what: string, undo: () => Promise<unknown>): void {
+    this.#steps.unshift({ what, undo });
+  }
+
   /** Takes everything back; a step that fails is logged and keeps no other from being taken. */
   async undo(): Promise<void> {
     for (let step = this.#steps.pop(); step; step = this.#steps.pop()) {

@@ -15,11 +15,16 @@ export function checkExpected<Fields extends object>(
   const entries = Object.entries(expected) as [keyof Fields & string, readonly unknown[]][]; // of an Expected<Fields>
   for (const [name, allowed] of entries) {
     const value: unknown = record.find(name);
-    if (allowed.includes(value)) continue;
+    if (allowed.some((one) => isSame(one, value))) continue;
     throw new UnexpectedStateError(
       `${kind} ${uuid}: ${name} is ${String(value)}, expected ${allowed.map(String).join(' or ')}`,
     );
   }
+}
+
+/** Dates are the same when they mean the same moment. */
+function isSame(one: unknown, value: unknown): boolean {
+  return one === value || (one instanceof Date && value instanceof Date && one.getTime() === value.getTime());
 }
 
 /** Does the record have exactly these values (objects and dates never do), and is it to be seen? */

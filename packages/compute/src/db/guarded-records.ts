@@ -40,13 +40,21 @@ class GuardedRepository<Record, Fields> implements Repository<Record, Fields> {
 
 function guardedServices(inner: ServiceRepository, lifetime: AbortSignal): ServiceRepository {
   return Object.freeze<ServiceRepository>({
+    register: async (report) => {
+      check(lifetime);
+      return inner.register(report);
+    },
     report: async (report) => {
       check(lifetime);
-      await inner.report(report);
+      return inner.report(report);
     },
     list: async (binary) => {
       check(lifetime);
       return inner.list(binary);
+    },
+    find: async (where) => {
+      check(lifetime);
+      return inner.find(where);
     },
     get: async (binary, host) => {
       check(lifetime);
@@ -56,6 +64,10 @@ function guardedServices(inner: ServiceRepository, lifetime: AbortSignal): Servi
       check(lifetime);
       return inner.update(binary, host, changes);
     },
+    delete: async (binary, host) => {
+      check(lifetime);
+      await inner.delete(binary, host);
+    },
   });
 }
 
@@ -64,6 +76,10 @@ function guardedAllocations(inner: AllocationRepository, lifetime: AbortSignal):
     report: async (host, total) => {
       check(lifetime);
       await inner.report(host, total);
+    },
+    forget: async (host) => {
+      check(lifetime);
+      await inner.forget(host);
     },
     capacities: async () => {
       check(lifetime);

@@ -4,6 +4,8 @@ export interface InstanceMappings {
   find(instanceUuid: string): Promise<string | undefined>;
   /** From now on, in one step, the instance is in that cell. */
   set(instanceUuid: string, cell: string): Promise<void>;
+  /** How many instances are said to be in a cell. */
+  countIn(cell: string): Promise<number>;
 }
 
 /** The mappings, in memory. */
@@ -16,5 +18,9 @@ export class MemoryMappings implements InstanceMappings {
 
   async set(instanceUuid: string, cell: string): Promise<void> {
     this.#cells.set(instanceUuid, cell);
+  }
+
+  async countIn(cell: string): Promise<number> {
+    return [...this.#cells.values()].filter((one) => one === cell).length;
   }
 }

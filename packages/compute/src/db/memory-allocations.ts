@@ -13,6 +13,11 @@ export function fits(wanted: Resources, total: Resources): boolean {
   return wanted.vcpus <= total.vcpus && wanted.memoryMb <= total.memoryMb && wanted.diskGb <= total.diskGb;
 }
 
+/** Something is allocated on the host. */
+export function stillAllocated(host: string): UnexpectedStateError {
+  return new UnexpectedStateError(`Something is allocated on ${host}`);
+}
+
 /** Allocations in memory. Each operation is one step: nothing else runs between its check and its write. */
 export class MemoryAllocations implements AllocationRepository {
   readonly #totals = new Map<string, Resources>();
@@ -23,6 +28,11 @@ export class MemoryAllocations implements AllocationRepository {
 
   async report(host: string, total: Resources): Promise<void> {
     this.#totals.set(host, copyOf(total));
+  }
+
+  async forget(host: string): Promise<void> {
+    if (this.#on(host).size > 0) throw stillAllocated(host);
+    this.#totals.delete(host);
   }
 
   async capacities(): Promise<readonly HostCapacity[]> {

@@ -9,9 +9,10 @@ import { MemoryRepository } from './memory-repository.js';
 import { MemoryServices } from './memory-services.js';
 import { MemoryNetworkStore, type NetworkStore } from './network-store.js';
 import type { AllocationRepository, ServiceRecord, ServiceRepository } from './repositories.js';
+import { type ServiceNotifications, tellOfServices } from '../servicegroup/service-notifications.js';
 
 /** What is told of the records: a copy of each after every change. */
-export interface RecordEvents {
+export interface RecordEvents extends ServiceNotifications {
   /** One was created or changed. */
   instance: Instance;
   /** One was created or changed. */
@@ -48,9 +49,10 @@ export class MemoryRecords implements LocalRecords {
     this.migrations = new MemoryRepository<MigrationFields>('migration', (record) => {
       this.events.emit('migration', record);
     });
-    this.services = new MemoryServices((record) => {
+    const services = new MemoryServices((record) => {
       this.events.emit('service', record);
     });
+    this.services = tellOfServices(services, (told) => this.events.emit(told.event_type, told));
   }
 
   /** Does nothing. */

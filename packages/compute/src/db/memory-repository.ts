@@ -1,5 +1,6 @@
 import { RecordNotFoundError, UnexpectedStateError } from '../errors.js';
 import type { NovaObject } from '../objects/nova-object.js';
+import { applyChanges } from './apply-changes.js';
 import { checkExpected, matches } from './expected.js';
 import type { Expected, Repository } from './repositories.js';
 
@@ -79,8 +80,7 @@ export class MemoryRepository<Fields extends Identified> implements Repository<N
     const current = this.#require(uuid);
     checkExpected(this.#kind, uuid, current, expected);
     const stored = current.pristine();
-    const touched: Partial<Identified> = { updated_at: new Date() };
-    stored.update(changes).update(touched as Partial<Fields>); // Fields has the members of Identified
+    applyChanges(stored, changes);
     return this.#store(uuid, stored);
   }
 

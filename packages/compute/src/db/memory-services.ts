@@ -1,9 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { RecordNotFoundError } from '../errors.js';
-import type { ServiceChanges, ServiceRecord, ServiceReport, ServiceRepository } from './repositories.js';
+import type {
+  ServiceChanges,
+  ServiceFilter,
+  ServiceRecord,
+  ServiceReport,
+  ServiceRepository,
+} from './repositories.js';
 
-/** What the first report of a daemon makes. */
-export function firstReport(report: ServiceReport): ServiceRecord {
+/** What the first report of a daemon makes, but for the number that is given to it. */
+export function firstReport(report: ServiceReport): Omit<ServiceRecord, 'id'> {
   const { binary, host, state, reportedAtMs } = report;
   return Object.freeze({
     uuid: report.uuid ?? randomUUID(),
@@ -15,31 +21,47 @@ export function firstReport(report: ServiceReport): ServiceRecord {
     version: report.version ?? 0,
     availabilityZone: report.availabilityZone ?? null,
     startedAtMs: report.startedAtMs ?? reportedAtMs,
+    drain: report.drain ?? null,
     disabled: false,
     disabledReason: null,
     forcedDown: false,
+    epoch: 0,
     reportCount: 1,
   });
+}
+
+/** There is no such service. */
+export function notRegistered(binary: string, host: string): RecordNotFoundError {
+  return new RecordNotFoundError('service', `${binary} on ${host}`);
 }
 
 /** What a later one does: what it does not tell stays. */
 function laterReport(report: ServiceReport, before: ServiceRecord): ServiceRecord {
   const told = Object.entries(report).filter(([name, value]) => name !== 'uuid' && value !== undefined);
-  return Object.freeze({ ...before, ...Object.fromEntries(told), reportCount: before.reportCount + 1 });
+  const { drain = null } = report;
+  const { reportCount } = before;
+  return Object.freeze({ ...before, ...Object.fromEntries(told), drain, reportCount: reportCount + 1 });
 }
 
 /** The last report of each service, in memory. */
 export class MemoryServices implements ServiceRepository {
   readonly #records = new Map<string, ServiceRecord>();
   readonly #onChange: (record: ServiceRecord) => void;
+  #lastId = 0;
 
   constructor(onChange: (record: ServiceRecord) => void) {
     this.#onChange = onChange;
   }
 
-  async report(report: ServiceReport): Promise<void> {
+  async register(report: ServiceReport): Promise<ServiceRecord> {
     const before = this.#records.get(keyOf(report.binary, report.host));
-    this.#store(before ? laterReport(report, before) : firstReport(report));
+    if (before) return this.#store(laterReport(report, before));
+    this.#lastId += 1;
+    return this.#store(Object.freeze({ id: this.#lastId, ...firstReport(report) }));
+  }
+
+  async report(report: ServiceReport): Promise<ServiceRecord> {
+    return this.#store(laterReport(report, this.#get(report.binary, report.host)));
   }
 
   async list(binary: string): Promise<readonly ServiceRecord[]> {
@@ -47,17 +69,34 @@ export class MemoryServices implements ServiceRepository {
     return found.sort((a, b) => (a.host < b.host ? -1 : 1));
   }
 
+  async find({ binary, host, uuid, id }: ServiceFilter): Promise<readonly ServiceRecord[]> {
+    const fits = (wanted: unknown, is: unknown): boolean => wanted === undefined || wanted === is;
+    const found = [...this.#records.values()].filter(
+      (one) => fits(binary, one.binary) && fits(host, one.host) && fits(uuid, one.uuid) && fits(id, one.id),
+    );
+    return found.sort((a, b) => a.id - b.id);
+  }
+
   async get(binary: string, host: string): Promise<ServiceRecord> {
+    return this.#get(binary, host);
+  }
+
+  #get(binary: string, host: string): ServiceRecord {
     const found = this.#records.get(keyOf(binary, host));
-    if (found === undefined) throw new RecordNotFoundError('service', `${binary} on ${host}`);
+    if (found === undefined) throw notRegistered(binary, host);
     return found;
   }
 
   async update(binary: string, host: string, changes: ServiceChanges): Promise<ServiceRecord> {
-    const before = await this.get(binary, host);
+    const before = this.#get(binary, host);
     const { disabled = before.disabled, disabledReason = before.disabledReason } = changes;
     const { forcedDown = before.forcedDown } = changes;
-    return this.#store(Object.freeze({ ...before, disabled, disabledReason, forcedDown }));
+    const epoch = before.epoch + (forcedDown && !before.forcedDown ? 1 : 0);
+    return this.#store(Object.freeze({ ...before, disabled, disabledReason, forcedDown, epoch }));
+  }
+
+  async delete(binary: string, host: string): Promise<void> {
+    if (!this.#records.delete(keyOf(binary, host))) throw notRegistered(binary, host);
   }
 
   #store(record: ServiceRecord): ServiceRecord {

@@ -27,6 +27,18 @@ export interface OpenRecordsOptions {
  * const records = await openRecords('sqlite:///nova.sqlite', { logger });
  */
 export async function openRecords(url: string, options: OpenRecordsOptions): Promise<LocalRecords> {
+  return open(url, options);
+}
+
+/** As {@link openRecords}, but waits as long as it takes for a database that cannot be reached. */
+export async function waitForRecords(url: string, logger: Logger): Promise<LocalRecords> {
+  return open(url, { logger, waits: true });
+}
+
+async function open(
+  url: string,
+  options: OpenRecordsOptions & { readonly waits?: boolean },
+): Promise<LocalRecords> {
   const database = parseDatabaseUrl(url);
   const { logger } = options;
   if (database.kind === 'memory') {

@@ -8,7 +8,7 @@ import {
   RECORDS_RPC_VERSION,
 } from '../rpc/record-methods.js';
 import { allocationFrom, capacityFrom, serviceFrom, toWire } from '../rpc/record-wire.js';
-import { TableClient } from '../rpc/table-client.js';
+import { TableClient, type TableClientOptions } from '../rpc/table-client.js';
 import { RECORDS_TOPIC } from '../rpc/topics.js';
 import type {
   AllocationRepository,
@@ -22,10 +22,7 @@ import type {
 type Client = TableClient<RecordMethods>;
 
 /** How the records are reached. */
-export interface RemoteRecordsOptions {
-  /** Time-out of each request; default 60000. */
-  readonly timeoutMs?: number;
-}
+export type RemoteRecordsOptions = TableClientOptions;
 
 /**
  * The records behind the same interfaces, read and written through the conductor that has them: what compute hosts use,
@@ -78,13 +75,17 @@ function migrationsThrough(client: Client): MigrationRepository {
 
 function servicesThrough(client: Client): ServiceRepository {
   return {
-    report: async (report) => {
-      await client.call('service_report', { report: toWire(report) });
-    },
+    register: async (report) =>
+      serviceFrom(await client.call('service_register', { report: toWire(report) })),
+    report: async (report) => serviceFrom(await client.call('service_report', { report: toWire(report) })),
     list: async (binary) => (await client.call('service_list', { binary })).map(serviceFrom),
+    find: async (where) => (await client.call('service_find', { where: toWire(where) })).map(serviceFrom),
     get: async (binary, host) => serviceFrom(await client.call('service_get', { binary, host })),
     update: async (binary, host, changes) =>
       serviceFrom(await client.call('service_update', { binary, host, changes: toWire(changes) })),
+    delete: async (binary, host) => {
+      await client.call('service_delete', { binary, host });
+    },
   };
 }
 
@@ -93,6 +94,9 @@ function allocationsThrough(client: Client): AllocationRepository {
   return {
     report: async (host, total) => {
       await client.call('capacity_report', { host, ...flat(total) });
+    },
+    forget: async (host) => {
+      await client.call('capacity_forget', { host });
     },
     capacities: async () => (await client.call('capacity_list', {})).map(capacityFrom),
     claim: (consumer, host, resources) =>

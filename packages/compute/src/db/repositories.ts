@@ -1,5 +1,6 @@
 import type { Instance, InstanceFields } from '../objects/instance.js';
 import type { Migration, MigrationFields } from '../objects/migration.js';
+import type { DrainSight } from '../servicegroup/drain-sight.js';
 
 /**
  * States that a record must be in for a change: each field named must have one of the values. Checked and written as one
@@ -57,16 +58,22 @@ export interface ServiceReport {
   readonly availabilityZone?: string | null;
   /** When it started, in milliseconds since the epoch; as before by default, at first `reportedAtMs`. */
   readonly startedAtMs?: number;
+  /** How its drain goes; null, by default: it does not drain. */
+  readonly drain?: DrainSight | null;
 }
 
 /** A daemon as the others see it. */
 export interface ServiceRecord extends Required<ServiceReport> {
+  /** Number of the record; never given again, also not when the record is deleted. */
+  readonly id: number;
   /** An operator wants no new requests to go there. */
   readonly disabled: boolean;
   /** Why, as the operator said; null: nothing was said. */
   readonly disabledReason: string | null;
   /** An operator says that it is dead, whatever it reports. */
   readonly forcedDown: boolean;
+  /** How often it was said that it is dead: what was sent by a run of an earlier epoch is refused. */
+  readonly epoch: number;
   /** How often it has reported. */
   readonly reportCount: number;
 }
@@ -74,22 +81,41 @@ export interface ServiceRecord extends Required<ServiceReport> {
 /** What operators change of a service; a daemon's reports leave it as it is. */
 export type ServiceChanges = Partial<Pick<ServiceRecord, 'disabled' | 'disabledReason' | 'forcedDown'>>;
 
+/** What services are looked for by; all that is given must fit. */
+export type ServiceFilter = Partial<Pick<ServiceRecord, 'binary' | 'host' | 'uuid' | 'id'>>;
+
 /** The last report of each service. */
 export interface ServiceRepository {
-  /** Writes the record of one daemon; makes it when there is none, enabled and not forced down. */
-  report(report: ServiceReport): Promise<void>;
+  /**
+   * The first report of a run: makes the record when there is none, enabled and not forced down, with epoch 0. Resolves
+   * with the record as it is then.
+   */
+  register(report: ServiceReport): Promise<ServiceRecord>;
+  /**
+   * A later report; resolves with the record as it is then, so that a daemon learns what was said of it.
+   * @throws RecordNotFoundError (`ERR_NOT_FOUND`) when there is none: it was deleted, and is not made again (COMP-18)
+   */
+  report(report: ServiceReport): Promise<ServiceRecord>;
   /** All daemons of one kind, by host name. */
   list(binary: string): Promise<readonly ServiceRecord[]>;
+  /** All daemons that fit, by number. */
+  find(where: ServiceFilter): Promise<readonly ServiceRecord[]>;
   /**
    * One daemon.
-   * @throws RecordNotFoundError (`ERR_NOT_FOUND`) when it has never reported
+   * @throws RecordNotFoundError (`ERR_NOT_FOUND`) when it is not registered
    */
   get(binary: string, host: string): Promise<ServiceRecord>;
   /**
-   * Writes what an operator says of a daemon; resolves with the record as it is then.
-   * @throws RecordNotFoundError (`ERR_NOT_FOUND`) when it has never reported
+   * Writes what an operator says of a daemon; resolves with the record as it is then. The epoch rises by one when
+   * `forcedDown` becomes true.
+   * @throws RecordNotFoundError (`ERR_NOT_FOUND`) when it is not registered
    */
   update(binary: string, host: string, changes: ServiceChanges): Promise<ServiceRecord>;
+  /**
+   * Removes the record of a daemon. It comes back when the daemon registers again.
+   * @throws RecordNotFoundError (`ERR_NOT_FOUND`) when it is not registered
+   */
+  delete(binary: string, host: string): Promise<void>;
 }
 
 /** What an instance takes of a host, or a host has. */
@@ -126,6 +152,11 @@ export interface Allocation {
 export interface AllocationRepository {
   /** A compute tells what it has, at its start and when that changes. */
   report(host: string, total: Resources): Promise<void>;
+  /**
+   * Forgets what a host has, so that nothing can be claimed there until it reports again; nothing when it is not known.
+   * @throws UnexpectedStateError (`ERR_UNEXPECTED_STATE`) while something is allocated there: nothing was written
+   */
+  forget(host: string): Promise<void>;
   /** All hosts that have reported, by name. */
   capacities(): Promise<readonly HostCapacity[]>;
   /**

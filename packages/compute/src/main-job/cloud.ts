@@ -1,73 +1,30 @@
-import { createTransport, type DriverFactory, type Logger, type Transport } from '@ebbgate/core';
-import type { ClientInterceptor } from '@ebbgate/rpc';
+import type { Logger, Transport } from '@ebbgate/core';
 import type { Service } from '@ebbgate/service';
 import { ExternalEvents } from '../api/external-events.js';
 import type { ActionParts } from '../api/action-parts.js';
 import { InstanceActions } from '../api/actions.js';
+import { GuestControls } from '../api/guest-controls.js';
 import { Rebuilds } from '../api/rebuilds.js';
 import { Moves } from '../api/moves.js';
 import { Servers } from '../api/servers.js';
-import type { CellAccess, ConductorCells } from '../cells/cell-access.js';
+import type { CellAccess } from '../cells/cell-access.js';
 import { ComputeHost } from '../compute/compute-host.js';
 import { conductorService } from '../conductor/conductor-service.js';
 import type { LocalRecords } from '../db/local-records.js';
 import { MemoryRecords } from '../db/memory-records.js';
-import type { Resources } from '../db/repositories.js';
 import { FakeNetworking } from '../network/fake.js';
-import { ComputeApi, type ComputeApiOptions } from '../rpc/compute-api.js';
+import { ComputeApi } from '../rpc/compute-api.js';
 import { ConductorApi } from '../rpc/conductor-api.js';
-import { CONTROL_EXCHANGE } from '../rpc/topics.js';
 import { LocalScheduler } from '../scheduler/local-scheduler.js';
 import { schedulerService } from '../scheduler/scheduler-service.js';
 import { Liveness } from '../servicegroup/liveness.js';
 import { FakeVirtDriver } from '../virt/fake.js';
+import { NO_ORDERS } from '../virt/fake-orders.js';
 import { HypervisorNetwork } from '../virt/hypervisor-network.js';
-import type { JobCloud, Remains, SentMessage } from './job-cloud.js';
+import { apiOptions, clientOptions, type CloudOptions, downTime, openTransport } from './cloud-options.js';
+import type { JobCloud, Remains } from './job-cloud.js';
 
-/** What a cloud in one process is made of. */
-export interface CloudOptions {
-  readonly transport: string;
-  /** Default: Nova's. */
-  readonly exchange?: string;
-  /** For transports other than the one in memory. */
-  readonly drivers?: readonly DriverFactory[];
-  readonly hosts: readonly string[];
-  readonly bootMs: number;
-  readonly migrationMs: number;
-  readonly opsServer: boolean;
-  /** What all tasks of a drain together may take. */
-  readonly tasksMs: number;
-  /** Time-out of calls, and of long calls without a sign of life; default 60000. */
-  readonly rpcTimeoutMs?: number;
-  /** Default 1000. */
-  readonly recheckMs?: number;
-  /** How long hosts wait for records that do not answer; default 300000. */
-  readonly recordsPatienceMs?: number;
-  readonly maxConcurrentLiveMigrations?: number;
-  /** How many conductors share their topic; default 1. */
-  readonly conductors?: number;
-  /** How many schedulers share theirs; default 0: conductors choose hosts themselves. */
-  readonly schedulers?: number;
-  /** What the machine of a host has; undefined: the default of the fake hypervisor. */
-  readonly resourcesOf?: (host: string) => Resources | undefined;
-  /** Zone of a host; undefined: none. */
-  readonly zoneOf?: (host: string) => string | undefined;
-  /** All hosts have the same storage; default: each has its own. */
-  readonly sharedStorage?: boolean;
-  /** After how long without a report a host counts as down, for conductors and hosts; default 60000. */
-  readonly serviceDownTimeMs?: number;
-  readonly logger: Logger;
-  /** Id of an instance's first port, where it shall not be random. */
-  readonly portId?: (instanceUuid: string) => string | undefined;
-  /** Closed by whoever has opened them; default: new ones in memory. */
-  readonly records?: LocalRecords;
-  /** This is one of several cells; default: there is no other. */
-  readonly cells?: ConductorCells;
-  /** Where the guests are; default: on machines that no other cloud has. */
-  readonly hypervisors?: HypervisorNetwork;
-  /** Hears of every message to a host that is about to be sent, by whomever. */
-  readonly onSend?: (message: SentMessage) => void;
-}
+export type { CloudOptions } from './cloud-options.js';
 
 /** Compute hosts, a conductor, the API's side and the records, all in this process on one broker. */
 export class Cloud implements JobCloud {
@@ -79,6 +36,8 @@ export class Cloud implements JobCloud {
   readonly servers: Servers;
   /** What users ask of an instance where it is. */
   readonly actions: InstanceActions;
+  /** What else they ask of it there. */
+  readonly controls: GuestControls;
   /** Rebuild and evacuate. */
   readonly rebuilds: Rebuilds;
   /** Cold migration and resize, and their ends. */
@@ -89,6 +48,7 @@ export class Cloud implements JobCloud {
   readonly #transport: Transport;
   /** All conductors; each drains for itself. */
   readonly conductors: readonly Service[];
+  readonly #reloads: (() => Promise<void>)[] = [];
   /** All schedulers. */
   readonly schedulers: readonly Service[];
 
@@ -101,7 +61,8 @@ export class Cloud implements JobCloud {
       });
     this.hypervisors = options.hypervisors ?? new HypervisorNetwork();
     this.#transport = openTransport(options);
-    this.computeApi = new ComputeApi(this.#transport, apiOptions(options));
+    this.computeApi = new ComputeApi(this.#transport, clientOptions(options));
+    this.#reloads.push(() => this.computeApi.refresh());
     const externalEvents = new ExternalEvents(this.records, this.computeApi);
     this.networking = new FakeNetworking({
       notify: (event) => externalEvents.send({}, event),
@@ -112,6 +73,7 @@ export class Cloud implements JobCloud {
     });
     const actionParts = this.#actionParts(options);
     this.actions = new InstanceActions(actionParts);
+    this.controls = new GuestControls(actionParts);
     this.rebuilds = new Rebuilds(actionParts);
     this.moves = new Moves(actionParts);
     this.servers = new Servers(actionParts);
@@ -125,8 +87,8 @@ export class Cloud implements JobCloud {
     const { bootMs: spawnMs, migrationMs } = options;
     const virt = (name: string): FakeVirtDriver => {
       const resources = options.resourcesOf?.(name);
-      const { sharedStorage = false } = options;
-      const parts = { network, networking, spawnMs, migrationMs, sharedStorage };
+      const { sharedStorage = false, orders = NO_ORDERS } = options;
+      const parts = { network, networking, spawnMs, migrationMs, sharedStorage, orders };
       return new FakeVirtDriver(name, { ...parts, ...(resources && { resources }) });
     };
     this.virts = new Map(options.hosts.map((name) => [name, virt(name)]));
@@ -137,6 +99,11 @@ export class Cloud implements JobCloud {
   async start(): Promise<void> {
     await Promise.all([...this.schedulers, ...this.conductors].map((service) => service.start()));
     for (const host of this.hosts.values()) await host.start();
+  }
+
+  /** What SIGHUP to the API and the conductors does; hosts are left alone. */
+  async reload(): Promise<void> {
+    for (const reload of this.#reloads) await reload();
   }
 
   /** A host by name. @throws RangeError when there is none */
@@ -190,18 +157,22 @@ export class Cloud implements JobCloud {
   }
 
   #makeConductor(name: string, options: CloudOptions): Service {
-    const { service } = conductorService({
+    const { service, reload } = conductorService({
       name,
       transport: this.#transport,
       ownsTransport: false,
       records: this.records,
       scheduler: (options.schedulers ?? 0) > 0 ? 'rpc' : 'local',
       siblings: (options.conductors ?? 1) > 1,
+      allowResizeToSameHost: options.allowResizeToSameHost ?? false,
+      networking: this.networking,
+      ...(options.migrateMaxRetries !== undefined && { migrateMaxRetries: options.migrateMaxRetries }),
       ...(options.cells && { cells: options.cells }),
       ...downTime(options),
       logger: options.logger,
-      api: apiOptions(options),
+      api: clientOptions(options),
     });
+    this.#reloads.push(reload);
     return service;
   }
 
@@ -224,13 +195,14 @@ export class Cloud implements JobCloud {
       name,
       ...(zone !== undefined && { availabilityZone: zone }),
       openTransport: () => openTransport(options),
-      records: this.records,
+      records: options.recordsOf?.(name, this.records) ?? this.records,
       virt,
       networking: this.networking,
       ...downTime(options),
       logger,
       api: apiOptions(options),
       ...(recordsPatienceMs !== undefined && { recordsPatienceMs }),
+      ...options.host,
       ...(!opsServer && { opsTopic: null }),
       budgets: {
         managerShutdownTimeoutMs: tasksMs,
@@ -245,26 +217,4 @@ export class Cloud implements JobCloud {
 
 function numbered(what: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => `${what}-${String(index + 1)}`);
-}
-
-function downTime({ serviceDownTimeMs }: CloudOptions): { readonly serviceDownTimeMs?: number } {
-  return { ...(serviceDownTimeMs !== undefined && { serviceDownTimeMs }) };
-}
-
-function openTransport(options: CloudOptions): Transport {
-  const { transport, exchange: controlExchange = CONTROL_EXCHANGE, drivers = [], logger } = options;
-  return createTransport(transport, { drivers, logger, controlExchange });
-}
-
-/** Without ops servers everybody is told by the version cap that the receivers are too old for them. */
-function apiOptions({ opsServer, rpcTimeoutMs, onSend }: CloudOptions): ComputeApiOptions {
-  const tell: ClientInterceptor = async (call, next) => {
-    onSend?.({ topic: call.target.topic ?? '', host: call.target.server ?? '', method: call.method });
-    return next(call);
-  };
-  return {
-    interceptors: [tell],
-    ...(!opsServer && { versionCap: '6.4' }),
-    ...(rpcTimeoutMs !== undefined && { rpcTimeoutMs }),
-  };
 }

@@ -8,7 +8,9 @@ export type DaemonEvent =
   | ({ readonly kind: 'sent' } & SentMessage)
   /** A record has changed: the object as it is on the wire. */
   | { readonly kind: 'record'; readonly record: unknown }
-  /** The conductor serves. */
+  /** The API listens there. */
+  | { readonly kind: 'listens'; readonly host: string; readonly port: number }
+  /** The daemon serves. */
   | { readonly kind: 'serves' };
 
 export function daemonLine(event: DaemonEvent): string {

@@ -93,7 +93,7 @@ export class PlainView implements View {
 
   #migration({ uuid, name, status, source, dest, progress }: EventOf<'migration'>): readonly string[] {
     const step = Math.floor(progress / STEP + 1e-9) * STEP;
-    const state = status === 'running' ? `${status}, ${percent(step).trim()} copied` : status;
+    const state = status.startsWith('running') ? `${status}, ${percent(step).trim()} copied` : status;
     if (this.#migrations.get(uuid) === state) return [];
     this.#migrations.set(uuid, state);
     return [`${name}: migration ${source} -> ${dest ?? '?'} ${state}`];

@@ -18,6 +18,9 @@ export function instanceEvent(instance: Instance): Extract<JobEvent, { kind: 'in
 /** What is shown of the record of a migration. @param name - of its instance */
 export function migrationEvent(migration: Migration, name: string): Extract<JobEvent, { kind: 'migration' }> {
   const total = migration.find('memory_total') ?? 0;
+  const remaining = migration.find('memory_remaining') ?? null;
+  // What is processed can be more: some is copied again.
+  const copied = remaining === null ? (migration.find('memory_processed') ?? 0) : total - remaining;
   return {
     kind: 'migration',
     uuid: migration.get('uuid'),
@@ -25,6 +28,6 @@ export function migrationEvent(migration: Migration, name: string): Extract<JobE
     status: migration.get('status'),
     source: migration.get('source_compute'),
     dest: migration.find('dest_compute') ?? null,
-    progress: total === 0 ? 0 : (migration.find('memory_processed') ?? 0) / total,
+    progress: total === 0 ? 0 : copied / total,
   };
 }

@@ -1,4 +1,4 @@
-import type { MaybePromise } from '@ebbgate/core';
+import type { MaybePromise, WaitOptions } from '@ebbgate/core';
 import type { DrainReport } from '@ebbgate/service';
 import { RecordWatch } from '../db/record-watch.js';
 import { isFinal } from '../objects/states.js';
@@ -49,22 +49,29 @@ export class Scenario {
   readonly #recorded: RecordedJob;
   readonly #options: JobOptions;
   readonly #note: (text: string) => void;
+  readonly #interrupted: AbortSignal;
   readonly #watch: RecordWatch;
   readonly #draining: readonly string[];
   #number = 0;
 
+  /**
+   * @param note - told before each step; what it throws ends the story
+   * @param interrupted - with its abort nothing is waited for any more
+   */
   constructor(
     cloud: JobCloud,
     observer: Observer,
     recorded: RecordedJob,
     options: JobOptions,
     note: (text: string) => void,
+    interrupted: AbortSignal,
   ) {
     this.#cloud = cloud;
     this.#observer = observer;
     this.#recorded = recorded;
     this.#options = options;
     this.#note = note;
+    this.#interrupted = interrupted;
     this.#watch = new RecordWatch(cloud.records);
     const { source, dest } = recorded;
     this.#draining = { source: [source], dest: [dest], both: [source, dest] }[options.drain];
@@ -182,7 +189,7 @@ export class Scenario {
   /** Resolves when that part of some migration is copied, or all of them are over. */
   async #whenCopied(migrating: readonly Placed[], part: number): Promise<void> {
     const { migrationMs, instances } = this.#options;
-    const limit = { timeoutMs: PATIENCE_MS + migrationMs * instances };
+    const limit = { timeoutMs: PATIENCE_MS + migrationMs * instances, signal: this.#interrupted };
     await Promise.race(
       migrating.map(({ uuid }) =>
         this.#watch.migration(
@@ -196,7 +203,8 @@ export class Scenario {
     );
   }
 
-  #limit(): { readonly timeoutMs: number } {
-    return { timeoutMs: PATIENCE_MS + this.#options.bootMs * this.#options.instances };
+  #limit(): WaitOptions {
+    const { bootMs, instances } = this.#options;
+    return { timeoutMs: PATIENCE_MS + bootMs * instances, signal: this.#interrupted };
   }
 }

@@ -46,5 +46,7 @@ function machinesOf(hosts: ReadonlyMap<string, HostPart>): Machines {
     kill: async (name) => find(name, true).kill(),
     drain: async (name) => find(name, true).drainAlone(),
     start: async (name) => find(name, false).start(),
+    tell: (name) => hosts.get(name)?.reload(),
+    serves: async (name) => find(name, true).serves(),
   };
 }

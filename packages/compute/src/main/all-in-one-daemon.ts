@@ -3,52 +3,92 @@ import { exitCodeOf, type LaunchSignal, type Service } from '@ebbgate/service';
 import { ComputeHost } from '../compute/compute-host.js';
 import { conductorService } from '../conductor/conductor-service.js';
 import type { LocalRecords } from '../db/local-records.js';
-import { openRecords } from '../db/open-records.js';
+import { waitForRecords } from '../db/open-records.js';
 import { RemoteRecords } from '../db/remote-records.js';
 import { encodeObjects } from '../objects/codec.js';
 import { reportHost } from '../main-job/host-reports.js';
 import { RemoteNetworking } from '../network/remote.js';
 import { schedulerService } from '../scheduler/scheduler-service.js';
+import { HostEpoch } from '../servicegroup/host-epoch.js';
 import { FakeVirtDriver } from '../virt/fake.js';
 import { HypervisorDirectory } from '../virt/hypervisor-directory.js';
 import { HypervisorNetwork } from '../virt/hypervisor-network.js';
 import { openControl } from './all-in-one-control.js';
 import { HostPart } from './all-in-one-host.js';
+import { apiOf } from './api-parts.js';
 import { brokerAt, type OpenTransport } from './broker.js';
 import { apiOptions, endWithParent, eventPrinter, stderrLog } from './daemon.js';
 import type { AllInOneOptions } from './daemon-options.js';
-import { hostParts, virtParts } from './host-parts.js';
+import { databaseIn, defaultStateDir } from './default-place.js';
+import { hostParts, journalIn, virtParts } from './host-parts.js';
 import { limited, type StartablePart } from './startable-part.js';
 import { Supervisor } from './supervisor.js';
+import { whenThere } from './waiting-start.js';
 
 const SIGNALS: readonly LaunchSignal[] = ['SIGTERM', 'SIGINT', 'SIGHUP'];
 
+type PlacedOptions = AllInOneOptions & { readonly database: string };
+
+interface Opened {
+  readonly records: LocalRecords;
+  readonly conductors: readonly StartablePart[];
+  readonly schedulers: readonly StartablePart[];
+  readonly hosts: readonly StartablePart[];
+  readonly apis: readonly StartablePart[];
+  readonly supervisor: Supervisor;
+  readonly closeControl: () => void;
+}
+
 /**
  * `ebbgate-compute all-in-one`: everything in one process, each part as it would be in one of its own. The hosts drain
- * first, since what they finish needs the others; then the conductors, then the schedulers, which they ask. One time
- * limit is for all of them.
+ * first, since what they finish needs the others; then the conductors, then the schedulers, which they ask, and at last
+ * the API, by which all that can be watched. One time limit is for all of them.
  */
-export async function runAllInOne(options: AllInOneOptions): Promise<void> {
+export async function runAllInOne(given: AllInOneOptions): Promise<void> {
+  const options = placed(given);
   const open = await brokerAt(options.transport ?? 'memory:', options.exchange);
   const logger = stderrLog(options.logLevel);
-  const records = await openRecords(options.database ?? 'memory:', { logger });
-  const conductors = conductorParts(options, records, open, logger);
-  const schedulers = schedulerParts(options, records, open, logger);
-  const hosts = new Map(hostsOf(options, open, logger).map((host) => [host.name, new HostPart(host)]));
-  const parts = [...hosts.values()];
-  const closeControl = await openControl(options, hosts, open, logger);
-  const supervisor = new Supervisor({
-    stages: [parts, conductors, schedulers],
-    gracefulShutdownTimeoutMs: options.budgets.gracefulShutdownTimeoutMs,
+  const { supervisor, records, closeControl } = await whenThere({
+    options,
     logger,
+    open: () => openParts(options, open, logger),
+    begin: (opened) => {
+      const { hosts, conductors, schedulers, apis, supervisor } = opened;
+      for (const signal of SIGNALS) process.on(signal, () => supervisor.terminate(signal));
+      void startAll([...schedulers, ...conductors, ...hosts, ...apis], eventPrinter(options));
+      endWithParent(options);
+      return opened;
+    },
   });
-  for (const signal of SIGNALS) process.on(signal, () => supervisor.terminate(signal));
-  void startAll([...schedulers, ...conductors, ...parts], eventPrinter(options));
-  endWithParent(options);
   const code = await supervisor.done;
   closeControl();
   await records.close().catch(() => undefined); // nobody writes any more, and the process ends anyhow
   process.exit(code);
+}
+
+/** All parts; none is started. */
+async function openParts(options: PlacedOptions, open: OpenTransport, logger: Logger): Promise<Opened> {
+  const records = await waitForRecords(options.database, logger);
+  const conductors = conductorParts(options, records, open, logger);
+  const schedulers = schedulerParts(options, records, open, logger);
+  const named = new Map(hostsOf(options, open, logger).map((host) => [host.name, new HostPart(host)]));
+  const hosts = [...named.values()];
+  const closeControl = await openControl(options, named, open, logger);
+  const apis = apiParts(options, records, open, logger);
+  const supervisor = new Supervisor({
+    stages: [hosts, conductors, schedulers, apis],
+    gracefulShutdownTimeoutMs: options.budgets.gracefulShutdownTimeoutMs,
+    logger,
+  });
+  return { records, conductors, schedulers, hosts, apis, supervisor, closeControl };
+}
+
+/** Records and guests are kept together: where the ones are given and the others are not, those are in memory. */
+function placed(options: AllInOneOptions): PlacedOptions {
+  const { database, stateDir, exchange } = options;
+  if (database !== undefined) return { ...options, database };
+  const folder = stateDir ?? defaultStateDir(exchange);
+  return { ...options, database: databaseIn(folder), stateDir: folder };
 }
 
 /** The first has the server of the records. */
@@ -76,6 +116,8 @@ function conductorParts(
       transport: open(logger),
       records: index === 0 ? { served } : records,
       scheduler: 'rpc',
+      migrateMaxRetries: options.migrateMaxRetries,
+      allowResizeToSameHost: options.allowResizeToSameHost,
       siblings: workers > 1,
       logger,
       api: apiOptions(options, print),
@@ -98,6 +140,19 @@ function schedulerParts(
   });
 }
 
+function apiParts(
+  options: AllInOneOptions,
+  records: LocalRecords,
+  open: OpenTransport,
+  logger: Logger,
+): readonly StartablePart[] {
+  const { listen } = options;
+  if (!listen) return [];
+  const its = { ...options, name: 'api-1', listen };
+  const { service, reload } = apiOf(its, { transport: open(logger), records, logger });
+  return [servicePart(service, reload, logger)];
+}
+
 function numbered(what: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => `${what}-${String(index + 1)}`);
 }
@@ -107,15 +162,19 @@ function hostsOf(options: AllInOneOptions, open: OpenTransport, logger: Logger):
   const network =
     options.stateDir === undefined ? new HypervisorNetwork() : new HypervisorDirectory(options.stateDir);
   const shared: Transport = open(logger); // outlives the runs of all hosts; each run has one of its own besides
-  const networking = new RemoteNetworking(shared);
-  const records = new RemoteRecords(shared);
   return options.hosts.map((name) => {
+    const epoch = new HostEpoch(name);
+    const stamped = { interceptors: [epoch.stamp] };
+    const networking = new RemoteNetworking(shared, stamped);
+    const records = new RemoteRecords(shared, stamped);
     const host = new ComputeHost({
       name,
+      epoch,
       openTransport: () => open(logger),
       records,
       networking,
-      virt: new FakeVirtDriver(name, { network, networking, ...virtParts(options) }),
+      virt: new FakeVirtDriver(name, { network, networking, ...virtParts(options, logger) }),
+      ...(options.stateDir !== undefined && { journal: journalIn(options.stateDir, name, logger) }),
       logger,
       api: apiOptions(options, print),
       serviceDownTimeMs: options.serviceDownTime * 1000,

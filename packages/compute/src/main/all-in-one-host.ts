@@ -37,7 +37,7 @@ export class HostPart implements StartablePart {
 
   drain(withinMs: number): void {
     this.#alone = false;
-    if (this.#runs) void this.#host.process.service.drain('the process ends', limited(withinMs));
+    if (this.#runs) this.#host.drain('the process ends', limited(withinMs));
     else this.#settle(0);
   }
 
@@ -47,6 +47,11 @@ export class HostPart implements StartablePart {
 
   reload(): void {
     if (this.#runs) void this.#host.process.reload().catch(() => undefined);
+  }
+
+  /** Resolves when the present run serves; rejects with what kept it from that. */
+  serves(): Promise<void> {
+    return this.#host.process.service.start();
   }
 
   /** What SIGTERM to it would do; resolves with the exit code. */

@@ -1,13 +1,17 @@
-import { ConfigurationError, type Logger } from '@ebbgate/core';
-import { launch } from '@ebbgate/service';
+import { ConfigurationError, type Logger, type Transport } from '@ebbgate/core';
+import { launch, type Launched } from '@ebbgate/service';
 import { conductorService } from '../conductor/conductor-service.js';
 import { isPrivate } from '../db/database-url.js';
 import type { LocalRecords } from '../db/local-records.js';
-import { openRecords } from '../db/open-records.js';
+import { waitForRecords } from '../db/open-records.js';
 import { encodeObjects } from '../objects/codec.js';
-import { brokerAt, daemonUrl } from './broker.js';
+import type { ComputeApiOptions } from '../rpc/compute-api.js';
+import { brokerAt, daemonUrl, type OpenTransport } from './broker.js';
 import { apiOptions, endWithParent, eventPrinter, stderrLog } from './daemon.js';
+import { hasCells, type OpenCells, openCells } from './conductor-cells.js';
 import type { ConductorDaemonOptions } from './daemon-options.js';
+import { databaseIn, defaultStateDir } from './default-place.js';
+import { whenThere } from './waiting-start.js';
 import { runWorkers, serveForPool } from './worker-pool.js';
 
 /**
@@ -22,16 +26,59 @@ export async function runConductor(options: ConductorDaemonOptions): Promise<voi
     await runPool(options, logger, print);
     return;
   }
-  const { name, budgets, health } = options;
+  const { done } = await whenThere({
+    options,
+    logger,
+    open: () => openParts(options, open, print, logger),
+    begin: (parts) => begin(options, parts, print, logger),
+  });
+  await done;
+}
+
+/** What a conductor is made of. */
+interface Parts {
+  readonly transport: Transport;
+  readonly api: ComputeApiOptions;
+  readonly records: 'rpc' | { readonly served: LocalRecords };
+  readonly between: OpenCells | undefined;
+}
+
+async function openParts(
+  options: ConductorDaemonOptions,
+  open: OpenTransport,
+  print: ReturnType<typeof eventPrinter>,
+  logger: Logger,
+): Promise<Parts> {
+  const withCells = hasCells(options, options.records === 'rpc' ? undefined : databaseOf(options));
   const records = await recordsOf(options, logger); // first: without them there is nothing to serve
+  const transport = open(logger);
+  const api = apiOptions(options, print);
+  const between =
+    withCells && records !== 'rpc'
+      ? await openCells(options, { records: records.served, transport, api, logger })
+      : undefined;
+  return { transport, api, records, between };
+}
+
+function begin(
+  options: ConductorDaemonOptions,
+  { transport, api, records, between }: Parts,
+  print: ReturnType<typeof eventPrinter>,
+  logger: Logger,
+): Launched {
+  const { name, budgets, health } = options;
   const { service, own, reload } = conductorService({
     name,
     records,
     scheduler: options.scheduler,
-    siblings: options.worker || typeof records === 'object',
-    transport: open(logger),
+    migrateMaxRetries: options.migrateMaxRetries,
+    allowResizeToSameHost: options.allowResizeToSameHost,
+    siblings: hasSiblings(options),
+    transport,
     logger,
-    api: apiOptions(options, print),
+    api,
+    serviceDownTimeMs: options.serviceDownTime * 1000,
+    ...(between && { cells: between.cells, onExit: between.close }),
     budgets,
     ...(health !== undefined && { health: { port: health } }),
   });
@@ -45,38 +92,49 @@ export async function runConductor(options: ConductorDaemonOptions): Promise<voi
   service.events.on('state', ({ state }) => {
     if (state === 'running') serves();
   });
-  const { done } = launch(service, { logger, onReload: reload });
+  const launched = launch(service, {
+    logger,
+    onReload: async () => {
+      await Promise.all([reload(), between?.refresh()]);
+    },
+  });
   endWithParent(options);
-  await done;
+  return launched;
 }
 
-/** Without a database the first worker has the records, and the others use those. */
+/** Others may share its topic: those of its pool, or of its database. */
+function hasSiblings(options: ConductorDaemonOptions): boolean {
+  return options.worker || options.records === 'rpc' || !isPrivate(databaseOf(options));
+}
+
+/** With a database in memory the first worker has the records, and the others use those. */
 async function runPool(
   options: ConductorDaemonOptions,
   logger: Logger,
   print: ReturnType<typeof eventPrinter>,
 ): Promise<void> {
-  if (options.database !== undefined && isPrivate(options.database)) {
-    throw new ConfigurationError(
-      '--workers above 1 need a --database that they can share: one in memory has one process',
-    );
-  }
-  const firstIsOwner = options.database === undefined && options.records === 'memory';
+  const firstIsOwner = options.records === 'database' && isPrivate(databaseOf(options));
   const argsOf = (index: number): readonly string[] =>
     firstIsOwner && index > 0 ? ['--records', 'rpc'] : [];
   await runWorkers({ options, logger, print, firstIsOwner, argsOf });
 }
 
 async function recordsOf(
-  { database, records }: ConductorDaemonOptions,
+  options: ConductorDaemonOptions,
   logger: Logger,
-): Promise<'rpc' | 'memory' | { readonly served: LocalRecords }> {
-  if (database !== undefined) {
-    if (records === 'rpc')
+): Promise<'rpc' | { readonly served: LocalRecords }> {
+  if (options.records === 'rpc') {
+    // A worker has the flags of its pool, too.
+    if (options.database !== undefined && !options.worker)
       throw new ConfigurationError('--records rpc goes without --database: give one of them');
-    return { served: await openRecords(database, { logger }) };
+    return 'rpc';
   }
-  if (records === 'memory')
+  const database = databaseOf(options);
+  if (isPrivate(database))
     logger.warn({}, 'The records are in memory, and are gone with this process: see --database');
-  return records;
+  return { served: await waitForRecords(database, logger) };
+}
+
+function databaseOf({ database, stateDir, exchange }: ConductorDaemonOptions): string {
+  return database ?? databaseIn(stateDir ?? defaultStateDir(exchange));
 }

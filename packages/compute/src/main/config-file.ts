@@ -7,9 +7,16 @@ export type ConfiguredFlags = Readonly<Record<string, string | boolean>>;
 const SECTION = /^\[([^\]]+)\]$/;
 const SETTING = /^([A-Za-z_]\w*)\s*[=:]\s*(.*)$/;
 
+/** Settings that Nova has in other sections, and the flags that they are. */
+const NOVAS: ReadonlyMap<string, string> = new Map([
+  ['upgrade_levels.compute', 'computeVersionCap'],
+  ['database.connection', 'database'],
+  ['api_database.connection', 'apiDatabase'],
+]);
+
 /**
  * Reads a configuration file in the form of Nova's: `[DEFAULT]` has each flag under its name with underscores,
- * `[upgrade_levels]` has `compute`, the version cap, and `[topics]` the topic of single methods. What a flag or the
+ * `[upgrade_levels]` has `compute`, the version cap, `[database]` and `[api_database]` have `connection`, and `[topics]` the topic of single methods. What a flag or the
  * environment says goes before what is here.
  * @throws ConfigurationError (`ERR_CONFIGURATION`) for a file that cannot be read, and for a line or a section that is none
  */
@@ -18,7 +25,7 @@ export function readConfigFile(file: string): ConfiguredFlags {
   const topics: string[] = [];
   for (const { section, name, value, where } of settings(file)) {
     if (section === 'DEFAULT') flags.set(camelCase(name), flagValue(value));
-    else if (section === 'upgrade_levels' && name === 'compute') flags.set('computeVersionCap', value);
+    else if (NOVAS.has(`${section}.${name}`)) flags.set(NOVAS.get(`${section}.${name}`) ?? '', value);
     else if (section === 'topics') topics.push(`${name}=${value}`);
     else throw new ConfigurationError(`${where}: [${section}] has no "${name}"`);
   }

@@ -1,9 +1,12 @@
 import { hostname } from 'node:os';
-import { ConfigurationError } from '@ebbgate/core';
-import { budgetsFromConfig, type DrainBudgets } from '@ebbgate/service';
+import type { DrainBudgets } from '@ebbgate/service';
 import { z } from 'zod';
-import type { GivenFlags } from './daemon-flags.js';
-import { exchangeSchema, type RpcFlags, type RpcOptions, rpcOptions, withConfigFile } from './rpc-options.js';
+import type { ListenAddress } from '../http/http-server.js';
+import type { ForcedDownStart } from '../compute/fence.js';
+import { type ApiFlags, apiShape, listenSchema } from './api-flags.js';
+import { type CellFlags, cellShape } from './cell-flags.js';
+import { checkFlags, complete, type Sources } from './check-flags.js';
+import { exchangeSchema, type RpcOptions } from './rpc-options.js';
 
 /** What all daemons can be told. */
 export interface DaemonOptions extends RpcOptions {
@@ -26,6 +29,8 @@ export interface DaemonOptions extends RpcOptions {
 export interface HostDaemonOptions extends DaemonOptions {
   readonly bootMs: number;
   readonly migrationMs: number;
+  /** File of what the fake hypervisor is to do otherwise with single guests. */
+  readonly fakeOrders?: string | undefined;
   readonly opsServer: boolean;
   readonly maxConcurrentBuilds: number;
   readonly maxConcurrentLiveMigrations: number;
@@ -39,6 +44,14 @@ export interface HostDaemonOptions extends DaemonOptions {
   readonly ramAllocationRatio: number;
   readonly diskAllocationRatio: number;
   readonly availabilityZone?: string | undefined;
+  /** What it does when it is forced down at its start. */
+  readonly forcedDownStart: ForcedDownStart;
+  /** Seconds; 0: never. */
+  readonly resizeConfirmWindow: number;
+  /** A host that has not reported for so many seconds is down. */
+  readonly serviceDownTime: number;
+  /** Seconds; 0: at once, -1: never. */
+  readonly shelvedOffloadTime: number;
 }
 
 export interface ComputeDaemonOptions extends HostDaemonOptions {
@@ -55,12 +68,20 @@ export interface WorkerDaemonOptions extends DaemonOptions {
   readonly worker: boolean;
 }
 
-export interface ConductorDaemonOptions extends WorkerDaemonOptions {
+export interface ConductorDaemonOptions extends WorkerDaemonOptions, CellFlags {
+  /** A host that has not reported for so many seconds is down. */
+  readonly serviceDownTime: number;
+  /** An instance may get its new size on the host where it is. */
+  readonly allowResizeToSameHost: boolean;
   /** Who chooses hosts. */
   readonly scheduler: 'rpc' | 'local';
+  readonly migrateMaxRetries: number;
   /** Where the records are; absent: as `records` says. */
   readonly database?: string | undefined;
-  readonly records: 'memory' | 'rpc';
+  /** In a database; or those of other conductors. */
+  readonly records: 'database' | 'rpc';
+  /** Folder of the database, when none is named; absent: one of this user's. */
+  readonly stateDir?: string | undefined;
 }
 
 export interface SchedulerDaemonOptions extends WorkerDaemonOptions {
@@ -70,15 +91,29 @@ export interface SchedulerDaemonOptions extends WorkerDaemonOptions {
   readonly serviceDownTime: number;
 }
 
-export interface AllInOneOptions extends HostDaemonOptions {
+export interface ApiDaemonOptions extends DaemonOptions, ApiFlags {
+  readonly name: string;
+  /** Where the API is. */
+  readonly listen: ListenAddress;
+  /** Where the records are; absent: a conductor has them. */
+  readonly database?: string | undefined;
+  /** A service that has not reported for so many seconds is down. */
+  readonly serviceDownTime: number;
+}
+
+export interface AllInOneOptions extends HostDaemonOptions, ApiFlags {
+  /** Where the API is; absent: nowhere. */
+  readonly listen?: ListenAddress | undefined;
   readonly hosts: readonly string[];
-  /** Where guests are kept; absent: in memory. */
+  /** Where guests are kept; absent: in a folder of this user's, or in memory when `database` is given. */
   readonly stateDir?: string | undefined;
-  /** Where the records are; absent: in memory. */
+  /** Where the records are; absent: in SQLite, in the folder of the guests. */
   readonly database?: string | undefined;
   /** How many conductors, and how many schedulers. */
   readonly workers: number;
-  readonly serviceDownTime: number;
+  readonly migrateMaxRetries: number;
+  /** As for conductors. */
+  readonly allowResizeToSameHost: boolean;
   /** Path of the socket for the operator, `none`: no socket; absent: one for each user. */
   readonly control?: string | undefined;
 }
@@ -121,10 +156,14 @@ const common = {
   endWithParent: z.boolean().default(false),
 };
 
+const serviceDownTime = number('service-down-time', 1, MAX_S).default(60);
+
 const perHost = {
   ...common,
+  serviceDownTime,
   bootMs: whole('boot-ms', 0, 3_600_000).default(600),
   migrationMs: whole('migration-ms', 0, 3_600_000).default(4000),
+  fakeOrders: z.string().min(1, { error: '--fake-orders must be a file' }).optional(),
   opsServer: z.boolean().default(true),
   maxConcurrentBuilds: whole('max-concurrent-builds', 1, 1000).default(10),
   maxConcurrentLiveMigrations: whole('max-concurrent-live-migrations', 1, 1000).default(1),
@@ -136,6 +175,11 @@ const perHost = {
   ramAllocationRatio: number('ram-allocation-ratio', 0.01, 1000).default(1),
   diskAllocationRatio: number('disk-allocation-ratio', 0.01, 1000).default(1),
   availabilityZone: name('availability-zone').optional(),
+  forcedDownStart: z
+    .enum(['clean-up', 'refuse'], { error: '--forced-down-start must be clean-up or refuse' })
+    .default('clean-up'),
+  resizeConfirmWindow: number('resize-confirm-window', 0, MAX_S).default(0),
+  shelvedOffloadTime: number('shelved-offload-time', -1, MAX_S).default(0),
 };
 
 const perPool = {
@@ -145,25 +189,45 @@ const perPool = {
   worker: z.boolean().default(false),
 };
 
+const migrateMaxRetries = whole('migrate-max-retries', -1, 1_000_000).default(-1);
+const allowResizeToSameHost = z.boolean().default(false);
 const database = z.string().min(1, { error: '--database must be a URL' }).optional();
-const serviceDownTime = number('service-down-time', 1, MAX_S).default(60);
+const stateDir = z
+  .string({ error: '--state-dir must be given: the folder of the guests' })
+  .min(1, { error: '--state-dir must be a folder' });
 
 const computeSchema = z.strictObject({
   ...perHost,
   host: name('host').default(hostname),
-  stateDir: z.string({ error: '--state-dir must be given: the folder of the guests' }).min(1),
+  stateDir,
 });
 
 const conductorSchema = z.strictObject({
   ...perPool,
+  ...cellShape,
+  serviceDownTime,
   database,
-  records: z.enum(['memory', 'rpc'], { error: '--records must be memory or rpc' }).default('memory'),
+  records: z.enum(['database', 'rpc'], { error: '--records must be database or rpc' }).default('database'),
+  stateDir: stateDir.optional(),
   scheduler: z.enum(['rpc', 'local'], { error: '--scheduler must be rpc or local' }).default('rpc'),
+  migrateMaxRetries,
+  allowResizeToSameHost,
 });
 
 const schedulerSchema = z.strictObject({ ...perPool, database, serviceDownTime });
 
+const apiSchema = z.strictObject({
+  ...common,
+  ...apiShape,
+  name: perPool.name,
+  listen: listenSchema.default({ host: '127.0.0.1', port: 8774 }),
+  database,
+  serviceDownTime,
+});
+
 const allInOneSchema = z.strictObject({
+  ...apiShape,
+  listen: listenSchema.optional(),
   ...perHost,
   hosts: z
     .string({ error: '--hosts must be given: names, separated by commas' })
@@ -171,91 +235,51 @@ const allInOneSchema = z.strictObject({
     .pipe(z.array(name('hosts')).min(1))
     .refine((hosts) => new Set(hosts).size === hosts.length, { error: '--hosts must name each host once' }),
   health: z.undefined({ error: '--health is for one service: all-in-one has several' }).optional(),
-  stateDir: z.string().min(1).optional(),
+  stateDir: stateDir.optional(),
   control: z.string().min(1, { error: '--control must be a path, or none' }).optional(),
   database,
   workers: whole('workers', 1, 64).default(1),
-  serviceDownTime,
+  migrateMaxRetries,
+  allowResizeToSameHost,
 });
 
 /** The names of all options: a configuration file may be one for all daemons. */
 const ALL_NAMES: ReadonlySet<string> = new Set(
-  [computeSchema, conductorSchema, schedulerSchema, allInOneSchema].flatMap(({ shape }) =>
+  [computeSchema, conductorSchema, schedulerSchema, apiSchema, allInOneSchema].flatMap(({ shape }) =>
     Object.keys(shape),
   ),
 );
 
-type Sources = GivenFlags['sources'];
 const NO_SOURCES: Sources = new Map();
+
+function checked<Schema extends z.ZodObject>(schema: Schema, given: unknown, sources: Sources) {
+  return checkFlags({ schema, known: ALL_NAMES }, given, sources);
+}
 
 /**
  * @param sources - where each of the flags comes from, for errors; those of the configuration file are found out
  * @throws ConfigurationError (`ERR_CONFIGURATION`) that names the option and what it may be
  */
 export function readComputeOptions(flags: unknown, sources: Sources = NO_SOURCES): ComputeDaemonOptions {
-  return complete(check(computeSchema, flags, sources), flags as object);
+  return complete(checked(computeSchema, flags, sources), flags as object);
 }
 
 /** As {@link readComputeOptions}. */
 export function readConductorOptions(flags: unknown, sources: Sources = NO_SOURCES): ConductorDaemonOptions {
-  return complete(check(conductorSchema, flags, sources), flags as object);
+  return complete(checked(conductorSchema, flags, sources), flags as object);
 }
 
 /** As {@link readComputeOptions}. */
 export function readSchedulerOptions(flags: unknown, sources: Sources = NO_SOURCES): SchedulerDaemonOptions {
-  return complete(check(schedulerSchema, flags, sources), flags as object);
+  return complete(checked(schedulerSchema, flags, sources), flags as object);
+}
+
+/** As {@link readComputeOptions}. */
+export function readApiOptions(flags: unknown, sources: Sources = NO_SOURCES): ApiDaemonOptions {
+  return complete(checked(apiSchema, flags, sources), flags as object);
 }
 
 /** As {@link readComputeOptions}. */
 export function readAllInOneOptions(flags: unknown, sources: Sources = NO_SOURCES): AllInOneOptions {
-  return complete(check(allInOneSchema, flags, sources), flags as object);
-}
-
-/** @param given - the flags alone, without the configuration file; an object, as the check has seen */
-function complete<Flags extends RpcFlags & { readonly [Name in BudgetFlag]?: string | undefined }>(
-  flags: Flags,
-  given: object,
-): Omit<Flags, BudgetFlag> & RpcOptions & { readonly budgets: DrainBudgets } {
-  return { ...withBudgets(flags), ...rpcOptions(flags, given) };
-}
-
-function check<Schema extends z.ZodObject>(
-  schema: Schema,
-  given: unknown,
-  sources: Sources,
-): z.infer<Schema> {
-  const all = Object.entries(withConfigFile(given));
-  // What only another daemon knows does not concern this one, when it is in the file that they share.
-  const isOthers = (option: string): boolean =>
-    !Object.hasOwn(schema.shape, option) && !Object.hasOwn(given as object, option) && ALL_NAMES.has(option);
-  const result = schema.safeParse(Object.fromEntries(all.filter(([option]) => !isOthers(option))));
-  if (result.success) return result.data;
-  const texts = result.error.issues.map(({ message, path: [option] }) => {
-    const source = sources.get(String(option)) ?? fileOf(given as object, String(option));
-    return source === '' || source.startsWith('--') ? message : `${message} (it comes from ${source})`;
-  });
-  throw new ConfigurationError(texts.join('; '));
-}
-
-/** The configuration file, when it is what gives the option; '' when nothing does. */
-function fileOf(given: object, option: string): string {
-  if (Object.hasOwn(given, option) || !('config' in given)) return '';
-  return Object.hasOwn(withConfigFile(given), option) ? String(given.config) : '';
-}
-
-type BudgetFlag = 'gracefulShutdownTimeout' | 'managerShutdownTimeout' | 'cleanupTimeout' | 'closingTimeout';
-
-/** The budgets are checked by those who know how they fit together, under the names of configuration files. */
-function withBudgets<Flags extends { readonly [Name in BudgetFlag]?: string | undefined }>(
-  flags: Flags,
-): Omit<Flags, BudgetFlag> & { readonly budgets: DrainBudgets } {
-  const { gracefulShutdownTimeout, managerShutdownTimeout, cleanupTimeout, closingTimeout, ...rest } = flags;
-  const given = {
-    graceful_shutdown_timeout: gracefulShutdownTimeout,
-    manager_shutdown_timeout: managerShutdownTimeout,
-    cleanup_timeout: cleanupTimeout,
-    closing_timeout: closingTimeout,
-  };
-  const set = Object.entries(given).filter(([, value]) => value !== undefined);
-  return { ...rest, budgets: budgetsFromConfig(Object.fromEntries(set)) };
+  return complete(checked(allInOneSchema, flags, sources), flags as object);
 }

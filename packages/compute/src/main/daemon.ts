@@ -51,7 +51,13 @@ export function endWithParent({ endWithParent: wanted }: DaemonOptions): void {
     process.kill(process.pid, 'SIGTERM');
     process.kill(process.pid, 'SIGINT');
   };
+  whenParentEnds(end);
+}
+
+/** Does this once the parent has ended, at once when it already has; gives what takes that back. */
+export function whenParentEnds(act: () => void): () => void {
   const channel: unknown = process.channel; // null once it is closed, which its type does not tell
-  if (process.connected) process.once('disconnect', end);
-  else if (channel === null) end(); // the parent has ended meanwhile
+  if (process.connected) process.once('disconnect', act);
+  else if (channel === null) act();
+  return () => void process.off('disconnect', act);
 }

@@ -1,14 +1,32 @@
+import { join } from 'node:path';
+import type { Logger } from '@ebbgate/core';
 import type { ComputeHostOptions } from '../compute/host-options.js';
+import { FileJournal } from '../compute/request-journal.js';
+import { NO_ORDERS } from '../virt/fake-orders.js';
 import type { FakeVirtOptions } from '../virt/fake.js';
+import { OrdersFile } from '../virt/orders-file.js';
 import type { HostDaemonOptions } from './daemon-options.js';
 
+type HostParts = Pick<
+  ComputeHostOptions,
+  | 'budgets'
+  | 'limits'
+  | 'opsTopic'
+  | 'availabilityZone'
+  | 'allocationRatios'
+  | 'forcedDownStart'
+  | 'resizeConfirmWindowMs'
+  | 'shelvedOffloadMs'
+>;
+
 /** What the options say of a compute host itself. */
-export function hostParts(
-  options: HostDaemonOptions,
-): Pick<ComputeHostOptions, 'budgets' | 'limits' | 'opsTopic' | 'availabilityZone' | 'allocationRatios'> {
-  const { opsServer, opsTopic, availabilityZone } = options;
+export function hostParts(options: HostDaemonOptions): HostParts {
+  const { opsServer, opsTopic, availabilityZone, shelvedOffloadTime } = options;
   return {
     budgets: options.budgets,
+    forcedDownStart: options.forcedDownStart,
+    resizeConfirmWindowMs: options.resizeConfirmWindow * 1000,
+    shelvedOffloadMs: shelvedOffloadTime < 0 ? null : shelvedOffloadTime * 1000,
     limits: {
       maxConcurrentBuilds: options.maxConcurrentBuilds,
       maxConcurrentLiveMigrations: options.maxConcurrentLiveMigrations,
@@ -25,13 +43,19 @@ export function hostParts(
   };
 }
 
-/** What the options say of its hypervisor. */
-export function virtParts({
-  bootMs: spawnMs,
-  migrationMs,
-  vcpus,
-  memoryMb,
-  diskGb,
-}: HostDaemonOptions): Pick<FakeVirtOptions, 'spawnMs' | 'migrationMs' | 'resources'> {
-  return { spawnMs, migrationMs, resources: { vcpus, memoryMb, diskGb } };
+/** Its journal of requests, beside its guests. */
+export function journalIn(stateDir: string, host: string, logger: Logger): FileJournal {
+  return new FileJournal(join(stateDir, host, 'requests.journal'), logger);
+}
+
+/**
+ * What the options say of its hypervisor.
+ * @throws ConfigurationError (`ERR_CONFIGURATION`) for a file of orders that cannot be read
+ */
+export function virtParts(
+  { bootMs: spawnMs, migrationMs, fakeOrders, vcpus, memoryMb, diskGb }: HostDaemonOptions,
+  logger: Logger,
+): Pick<FakeVirtOptions, 'spawnMs' | 'migrationMs' | 'resources' | 'orders'> {
+  const orders = fakeOrders === undefined ? NO_ORDERS : new OrdersFile(fakeOrders, logger);
+  return { spawnMs, migrationMs, orders, resources: { vcpus, memoryMb, diskGb } };
 }

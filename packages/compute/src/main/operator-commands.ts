@@ -1,30 +1,36 @@
 import { silentLogger } from '@ebbgate/core';
 import { Command, CommanderError } from 'commander';
-import { RemoteApi } from '../api/remote-api.js';
+import type { RemoteApi } from '../api/remote-api.js';
 import { hostCommand } from '../operator/host-commands.js';
 import { instanceCommand } from '../operator/instance-commands.js';
 import { migrationCommand } from '../operator/migration-commands.js';
 import { failWith, OPERATOR_EXIT, performWork } from '../operator/perform-work.js';
 import type { Terminal } from '../operator/terminal.js';
-import { type Operated, OPERATOR, type Perform, type Work } from '../operator/work.js';
-import { novaContext } from '../rpc/nova-context.js';
-import { Liveness } from '../servicegroup/liveness.js';
+import type { Operated, Perform, Work } from '../operator/work.js';
 import { brokerAt } from './broker.js';
+import { cleanUpCommand } from './clean-up-command.js';
 import { overControl } from './control-client.js';
 import { localTerminal } from './local-terminal.js';
+import { operatorContext, overCells, remoteApiOf } from './operator-cells.js';
 import { type Reach, readReach, withReachFlags } from './operator-reach.js';
 
-/** `instance`, `host` and `migration`: done over the broker of a cloud, or by an all-in-one in memory. */
+/** `instance`, `host` and `migration`: done over the broker of a cloud, or those of all its cells, or by an all-in-one in memory. */
 export function operatorCommands(beforeOutput: () => void): readonly Command[] {
-  return commandsFor(async (command, work) => {
+  const commands = commandsFor(async (command, work) => {
     beforeOutput();
     const reach = readReach(command, process.env);
     const terminal = localTerminal();
-    process.exitCode =
-      reach.transport === undefined
-        ? await overControl(reach.control, process.argv.slice(2), terminal)
-        : await overBroker({ ...reach, transport: reach.transport }, work, terminal);
+    process.exitCode = await reached(reach, work, terminal);
   });
+  commands.find((command) => command.name() === 'host')?.addCommand(cleanUpCommand(beforeOutput));
+  return commands;
+}
+
+function reached(reach: Reach, work: Work, terminal: Terminal): Promise<number> {
+  const { apiDatabase, transport, control } = reach;
+  if (apiDatabase !== undefined) return overCells({ ...reach, apiDatabase }, work, terminal);
+  if (transport !== undefined) return overBroker({ ...reach, transport }, work, terminal);
+  return overControl(control, process.argv.slice(2), terminal);
 }
 
 /** Does a command that was given to the process of the cloud. Resolves with the exit code; never rejects. */
@@ -49,9 +55,10 @@ export async function doCommand(
   }
 }
 
-/** Who asks, and with which means. */
+/** A cloud of one cell, with which means. */
 export function operated(api: RemoteApi, machines?: Operated['machines']): Operated {
-  return { api, context: novaContext({ ...OPERATOR, isAdmin: true }), machines };
+  const one = (): Promise<RemoteApi> => Promise.resolve(api);
+  return { api, apiOf: one, apiFor: one, context: operatorContext(), machines };
 }
 
 function commandsFor(perform: Perform): readonly Command[] {
@@ -61,19 +68,13 @@ function commandsFor(perform: Perform): readonly Command[] {
 }
 
 async function overBroker(
-  { transport: url, exchange, rpc, timeoutMs, serviceDownTimeMs }: Reach & { readonly transport: string },
+  reach: Reach & { readonly transport: string },
   work: Work,
   terminal: Terminal,
 ): Promise<number> {
-  const open = await brokerAt(url, exchange);
+  const open = await brokerAt(reach.transport, reach.exchange);
   const transport = open(silentLogger);
-  const { computeVersionCap: versionCap, opsTopic, topics } = rpc;
-  const api = new RemoteApi(transport, {
-    api: { versionCap, topics, rpcTimeoutMs: timeoutMs, ...(opsTopic !== undefined && { opsTopic }) },
-    timeoutMs,
-    liveness: new Liveness({ serviceDownTimeMs }),
-  });
-  const code = await performWork(work, operated(api), terminal);
+  const code = await performWork(work, operated(remoteApiOf(transport, reach)), terminal);
   await transport.close();
   return code;
 }

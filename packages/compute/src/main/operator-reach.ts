@@ -2,6 +2,7 @@ import { ConfigurationError } from '@ebbgate/core';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { isInProcess } from './broker.js';
+import { cellShape } from './cell-flags.js';
 import { defaultControlPath } from './control-path.js';
 import { givenFlags } from './daemon-flags.js';
 import { exchangeSchema, type RpcOptions, rpcOptions, withConfigFile } from './rpc-options.js';
@@ -13,6 +14,10 @@ export interface Reach {
   /** Where its topics are. */
   readonly exchange: string;
   readonly control: string;
+  /** Where its cells are told; undefined: it is the one that `transport` leads to. */
+  readonly apiDatabase: string | undefined;
+  /** Where new instances are made. */
+  readonly cell: string | undefined;
   readonly rpc: RpcOptions;
   readonly timeoutMs: number;
   readonly serviceDownTimeMs: number;
@@ -28,6 +33,7 @@ const schema = z.object({
   transport: z.string().optional(),
   exchange: exchangeSchema,
   control: z.string().min(1).optional(),
+  ...cellShape,
   config: z.string().optional(),
   computeVersionCap: z.string().optional(),
   opsTopic: z.string().optional(),
@@ -41,9 +47,11 @@ export function withReachFlags(command: Command): Command {
   command
     .option('--transport <url>', 'the broker of the cloud; default: the environment variable EBBGATE_URL')
     .option('--control <path>', 'the socket of an all-in-one in memory (default: one for each user)')
+    .option('--api-database <url>', 'where the cells are told: does it in all of them')
     .option('--config <file>', 'the configuration file of the daemons');
   const rare = [
     ['--exchange <name>', 'as for daemons'],
+    ['--cell <name>', 'with --api-database: where a new instance is made'],
     ['--compute-version-cap <level>', 'as for daemons'],
     ['--ops-topic <name>', 'as for daemons'],
     ['--topic <method=main|ops>', 'as for daemons'],
@@ -65,6 +73,8 @@ export function readReach(command: Command, env: Readonly<Record<string, string 
     transport,
     exchange,
     control = defaultControlPath(),
+    apiDatabase,
+    cell,
     rpcResponseTimeout,
     serviceDownTime,
   } = result.data;
@@ -73,6 +83,8 @@ export function readReach(command: Command, env: Readonly<Record<string, string 
     transport: hasBroker ? transport : undefined,
     exchange,
     control,
+    apiDatabase,
+    cell,
     rpc: rpcOptions(result.data, own),
     timeoutMs: rpcResponseTimeout * 1000,
     serviceDownTimeMs: serviceDownTime * 1000,

@@ -1,12 +1,13 @@
 import type { Logger, Transport } from '@ebbgate/core';
 import { launch } from '@ebbgate/service';
-import { openRecords } from '../db/open-records.js';
+import { waitForRecords } from '../db/open-records.js';
 import { RemoteRecords } from '../db/remote-records.js';
 import type { Records } from '../db/repositories.js';
 import { schedulerService } from '../scheduler/scheduler-service.js';
 import { brokerAt, daemonUrl } from './broker.js';
 import { endWithParent, eventPrinter, stderrLog } from './daemon.js';
 import type { SchedulerDaemonOptions } from './daemon-options.js';
+import { whenThere } from './waiting-start.js';
 import { runWorkers, serveForPool } from './worker-pool.js';
 
 /** `ebbgate-compute scheduler`: a scheduler as a process, or as several. It ends with the exit code of its drain. */
@@ -18,29 +19,36 @@ export async function runScheduler(options: SchedulerDaemonOptions): Promise<voi
     await runWorkers({ options, logger, print, firstIsOwner: false, argsOf: () => [] });
     return;
   }
-  const { name, worker, serviceDownTime, budgets, health } = options;
   const transport = open(logger);
-  const { records, close } = await recordsOf(options, transport, logger);
-  const service = schedulerService({
-    name,
-    transport,
-    records,
+  const { done } = await whenThere({
+    options,
     logger,
-    serviceDownTimeMs: serviceDownTime * 1000,
-    siblings: worker,
-    budgets,
-    ...(health !== undefined && { health: { port: health } }),
-    onExit: async () => {
-      await transport.close();
-      await close();
+    open: () => recordsOf(options, transport, logger),
+    begin: ({ records, close }) => {
+      const { name, worker, serviceDownTime, budgets, health } = options;
+      const service = schedulerService({
+        name,
+        transport,
+        records,
+        logger,
+        serviceDownTimeMs: serviceDownTime * 1000,
+        siblings: worker,
+        budgets,
+        ...(health !== undefined && { health: { port: health } }),
+        onExit: async () => {
+          await transport.close();
+          await close();
+        },
+      });
+      const serves = serveForPool(options, print);
+      service.events.on('state', ({ state }) => {
+        if (state === 'running') serves();
+      });
+      const launched = launch(service, { logger });
+      endWithParent(options);
+      return launched;
     },
   });
-  const serves = serveForPool(options, print);
-  service.events.on('state', ({ state }) => {
-    if (state === 'running') serves();
-  });
-  const { done } = launch(service, { logger });
-  endWithParent(options);
   await done;
 }
 
@@ -53,6 +61,6 @@ async function recordsOf(
     const records = new RemoteRecords(transport, { timeoutMs: rpcResponseTimeout * 1000 });
     return { records, close: () => Promise.resolve() };
   }
-  const records = await openRecords(database, { logger });
+  const records = await waitForRecords(database, logger);
   return { records, close: () => records.close() };
 }

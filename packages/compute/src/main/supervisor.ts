@@ -42,6 +42,7 @@ export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #codes: number[] = [];
   #state: 'running' | 'draining' | 'ended' = 'running';
+  #timer: NodeJS.Timeout | undefined;
   #settle: (code: number) => void = () => undefined;
 
   constructor(options: SupervisorOptions) {
@@ -66,18 +67,21 @@ export class Supervisor {
     const { stages, gracefulShutdownTimeoutMs: limitMs, logger } = this.#options;
     logger.info({ reason }, `Draining ${String(stages.flat().length)} parts: ${reason}`);
     const endsAt = limitMs === 0 ? Infinity : performance.now() + limitMs;
-    const timer =
-      limitMs === 0
-        ? undefined
-        : setTimeout(() => {
-            this.#endAtOnce(exitCodes.timedOut);
-          }, limitMs);
+    if (limitMs > 0) {
+      this.#timer = setTimeout(() => {
+        this.#endAtOnce(exitCodes.timedOut);
+      }, limitMs);
+    }
     for (const stage of stages) {
       for (const part of stage) part.drain(endsAt - performance.now());
       this.#codes.push(...(await Promise.all(stage.map(({ ended }) => ended))));
+      if (this.#isEnded) return; // all at once, meanwhile
     }
-    clearTimeout(timer);
     this.#end(WORST_FIRST.find((code) => this.#codes.includes(code)) ?? exitCodes.clean);
+  }
+
+  get #isEnded(): boolean {
+    return this.#state === 'ended';
   }
 
   #reload(): void {
@@ -102,6 +106,7 @@ export class Supervisor {
 
   #end(code: number): void {
     this.#state = 'ended';
+    clearTimeout(this.#timer);
     this.#settle(code);
   }
 }

@@ -1,7 +1,7 @@
 import type { Logger } from '@ebbgate/core';
 import type { LaunchSignal } from '@ebbgate/service';
 import type { DaemonEvent } from '../main-job/daemon-events.js';
-import { endWithParent } from './daemon.js';
+import { endWithParent, whenParentEnds } from './daemon.js';
 import type { WorkerDaemonOptions } from './daemon-options.js';
 import { Supervisor } from './supervisor.js';
 import { Worker, type WorkerMessage } from './worker.js';
@@ -62,8 +62,7 @@ export function serveForPool(
   print: (event: DaemonEvent) => void,
 ): () => void {
   if (!worker) return () => print({ kind: 'serves' });
-  const orphaned = (): void => void process.kill(process.pid, 'SIGTERM');
-  if (process.connected) process.once('disconnect', orphaned);
+  whenParentEnds(() => void process.kill(process.pid, 'SIGTERM'));
   const message: WorkerMessage = { kind: 'serves' };
   return () => void process.send?.(message);
 }

@@ -37,6 +37,8 @@ export class Worker implements Part {
   #state: 'starting' | 'serving' | 'draining' = 'starting';
   /** The present process has said that it serves. */
   #hasServed = false;
+  /** It is to be reloaded once it serves: until it listens to signals SIGHUP would kill it. */
+  #reloadsLater = false;
   #restartMs: number = RESTART_MS.first;
   #timer: NodeJS.Timeout | undefined;
   #settleEnded: (code: number) => void = () => undefined;
@@ -70,7 +72,8 @@ export class Worker implements Part {
   }
 
   reload(): void {
-    this.#child?.kill('SIGHUP');
+    if (this.#hasServed) this.#child?.kill('SIGHUP');
+    else this.#reloadsLater = true;
   }
 
   #start(): void {
@@ -87,6 +90,8 @@ export class Worker implements Part {
       this.#hasServed = true;
       this.#restartMs = RESTART_MS.first;
       this.#settleServes();
+      if (this.#reloadsLater) child.kill('SIGHUP');
+      this.#reloadsLater = false;
     });
     child.on('error', (error) => {
       this.#options.logger.error({ err: error, worker: this.name }, 'A worker cannot be told anything');
@@ -97,6 +102,7 @@ export class Worker implements Part {
     });
     this.#child = child;
     this.#hasServed = false;
+    this.#reloadsLater = false;
   }
 
   #onExit(code: number | null, signal: NodeJS.Signals | null): void {

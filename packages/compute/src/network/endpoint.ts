@@ -9,6 +9,8 @@ export function networkEndpoint(networking: DirectedNetworking): object {
     allocate: (_context, { instance_uuid: uuid }) => networking.allocate(uuid),
     ports_of: (_context, { instance_uuid: uuid }) => networking.portsOf(uuid),
     plug: (_context, { instance_uuid: uuid, host }) => networking.plug(uuid, host),
+    bind: (_context, { instance_uuid: uuid, host }) => networking.bind(uuid, host),
+    unbind: (_context, { instance_uuid: uuid, host }) => networking.unbind(uuid, host),
     activate_binding: (_context, { instance_uuid: uuid, host }) => networking.activateBinding(uuid, host),
     deallocate: (_context, { instance_uuid: uuid }) => networking.deallocate(uuid),
     hold: (_context, { instance_uuid: uuid }) => networking.hold(uuid),

@@ -15,6 +15,8 @@ export interface FakeNetworkingOptions {
 interface Binding {
   readonly ports: readonly string[];
   host: string | null;
+  /** Hosts that they are to come to. */
+  readonly also: Set<string>;
 }
 
 /** A network service that confirms every interface at once, or when it is told to. */
@@ -45,19 +47,24 @@ export class FakeNetworking implements Networking, PortedNetworking {
     return this.#bindings.get(instanceUuid)?.host ?? null;
   }
 
+  /** Where they are bound besides, by host name. */
+  alsoBoundTo(instanceUuid: string): readonly string[] {
+    return [...(this.#bindings.get(instanceUuid)?.also ?? [])].sort();
+  }
+
   /** Makes one port, bound to no host, unless the instance has one; resolves with its id, alone in the list. */
   async allocate(instanceUuid: string): Promise<readonly string[]> {
     const known = this.#bindings.get(instanceUuid);
     if (known) return known.ports;
     const ports = [this.#options.portId?.(instanceUuid) ?? randomUUID()];
-    this.#bindings.set(instanceUuid, { ports, host: null });
+    this.#bindings.set(instanceUuid, { ports, host: null, also: new Set() });
     return ports;
   }
 
   /** Ports of another cell's network service; does nothing when the instance has some. */
   async adopt(instanceUuid: string, ports: readonly string[]): Promise<void> {
     if (this.#bindings.has(instanceUuid) || ports.length === 0) return;
-    this.#bindings.set(instanceUuid, { ports, host: null });
+    this.#bindings.set(instanceUuid, { ports, host: null, also: new Set() });
   }
 
   /** The ports of an instance; empty when none was made. */
@@ -83,10 +90,23 @@ export class FakeNetworking implements Networking, PortedNetworking {
     }
   }
 
-  /** Binds the ports to a host; does nothing when there are none. */
+  /** Binds the ports to one more host; does nothing when there are none, or they belong to it. */
+  async bind(instanceUuid: string, host: string): Promise<void> {
+    const binding = this.#bindings.get(instanceUuid);
+    if (binding && binding.host !== host) binding.also.add(host);
+  }
+
+  /** Forgets such a host; does nothing when there is none. */
+  async unbind(instanceUuid: string, host: string): Promise<void> {
+    this.#bindings.get(instanceUuid)?.also.delete(host);
+  }
+
+  /** The ports belong to a host; does nothing when there are none. */
   async activateBinding(instanceUuid: string, host: string): Promise<void> {
     const binding = this.#bindings.get(instanceUuid);
-    if (binding) binding.host = host;
+    if (!binding) return;
+    binding.host = host;
+    binding.also.delete(host);
   }
 
   /** Forgets the ports and where they are bound; does nothing when there are none. */

@@ -11,7 +11,11 @@ export interface Networking {
    * `network-vif-plugged`, with the port's id as its tag, some time later.
    */
   plug(instanceUuid: string, host: string): Promise<void>;
-  /** From now on the ports belong to this host: where the guest runs. */
+  /** The ports are to come to a host as well: it is bound, beside the one that they belong to. */
+  bind(instanceUuid: string, host: string): Promise<void>;
+  /** Takes back what {@link Networking.bind} did; does nothing to the host that they belong to. */
+  unbind(instanceUuid: string, host: string): Promise<void>;
+  /** From now on the ports belong to this host: where the guest runs. No longer to the one before. */
   activateBinding(instanceUuid: string, host: string): Promise<void>;
   /** Removes the ports of an instance; does nothing when it has none. */
   deallocate(instanceUuid: string): Promise<void>;

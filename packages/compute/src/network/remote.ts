@@ -5,7 +5,7 @@ import {
   NETWORK_RPC_VERSION,
   type NetworkMethods,
 } from '../rpc/network-methods.js';
-import { TableClient } from '../rpc/table-client.js';
+import { TableClient, type TableClientOptions } from '../rpc/table-client.js';
 import { RECORDS_TOPIC } from '../rpc/topics.js';
 import type { Networking } from './networking.js';
 
@@ -13,8 +13,7 @@ import type { Networking } from './networking.js';
 export class RemoteNetworking implements Networking {
   readonly #client: TableClient<NetworkMethods>;
 
-  /** @param options - `timeoutMs` of each request; default 60000 */
-  constructor(transport: Transport, options: { readonly timeoutMs?: number } = {}) {
+  constructor(transport: Transport, options: TableClientOptions = {}) {
     this.#client = new TableClient(transport, NETWORK_METHODS, {
       topic: RECORDS_TOPIC,
       namespace: NETWORK_NAMESPACE,
@@ -36,6 +35,16 @@ export class RemoteNetworking implements Networking {
   /** As {@link FakeNetworking.plug}; resolves when the service knows, not when the event has come. */
   async plug(instanceUuid: string, host: string): Promise<void> {
     await this.#client.call('plug', { instance_uuid: instanceUuid, host });
+  }
+
+  /** As {@link FakeNetworking.bind}. */
+  async bind(instanceUuid: string, host: string): Promise<void> {
+    await this.#client.call('bind', { instance_uuid: instanceUuid, host });
+  }
+
+  /** As {@link FakeNetworking.unbind}. */
+  async unbind(instanceUuid: string, host: string): Promise<void> {
+    await this.#client.call('unbind', { instance_uuid: instanceUuid, host });
   }
 
   /** As {@link FakeNetworking.activateBinding}. */

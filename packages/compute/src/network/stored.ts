@@ -9,6 +9,8 @@ interface Ports {
   /** Ids; empty: none was made. */
   readonly ports: readonly string[];
   readonly host: string | null;
+  /** Hosts that they are to come to; absent in what was stored before there was such a thing. */
+  readonly also?: readonly string[];
   /** Ports whose events wait for an order; null: they are sent at once. */
   readonly held: readonly string[] | null;
 }
@@ -75,8 +77,22 @@ export class StoredNetworking implements DirectedNetworking, PortedNetworking {
     }
   }
 
+  async bind(instanceUuid: string, host: string): Promise<void> {
+    await this.#change(instanceUuid, (known) =>
+      known.ports.length === 0 || known.host === host
+        ? known
+        : { ...known, also: [...without(known, host), host] },
+    );
+  }
+
+  async unbind(instanceUuid: string, host: string): Promise<void> {
+    await this.#change(instanceUuid, (known) => ({ ...known, also: without(known, host) }));
+  }
+
   async activateBinding(instanceUuid: string, host: string): Promise<void> {
-    await this.#change(instanceUuid, (known) => (known.ports.length > 0 ? { ...known, host } : known));
+    await this.#change(instanceUuid, (known) =>
+      known.ports.length > 0 ? { ...known, host, also: without(known, host) } : known,
+    );
   }
 
   async deallocate(instanceUuid: string): Promise<void> {
@@ -86,10 +102,14 @@ export class StoredNetworking implements DirectedNetworking, PortedNetworking {
   async #change(instanceUuid: string, change: (known: Ports) => Ports): Promise<void> {
     await this.#store.change(instanceUuid, (state) => {
       const changed = change(portsIn(state));
-      const { ports, host, held } = changed;
-      return ports.length === 0 && held === null ? undefined : { ports, host, held };
+      const { ports, host, held, also = [] } = changed;
+      return ports.length === 0 && held === null ? undefined : { ports, host, held, also };
     });
   }
+}
+
+function without({ also = [] }: Ports, host: string): readonly string[] {
+  return also.filter((one) => one !== host);
 }
 
 function portsIn(state: NetworkState | undefined): Ports {

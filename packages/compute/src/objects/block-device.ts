@@ -15,6 +15,12 @@ export interface BlockDeviceMappingFields {
   readonly destination_type: string;
   /** Its name in the guest, `/dev/vda`; null until it has one. */
   readonly device_name: string | null;
+  /** By which the guest reaches it: `virtio`, …; null: as the hypervisor likes. */
+  readonly disk_bus: string | null;
+  /** What it is to the guest: `disk`, `cdrom`, …; null: a disk. */
+  readonly device_type: string | null;
+  /** Name by which the guest can tell it from others; null: none. */
+  readonly tag: string | null;
   /** Place in the order of booting, from 0; null or negative: nothing boots from it. */
   readonly boot_index: number | null;
   /** The volume that it is; null when it is local, or not made yet. */

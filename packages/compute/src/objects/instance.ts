@@ -1,7 +1,10 @@
+import type { BlockDeviceMappingList } from './block-device.js';
 import { defineObject, type ObjectDefinition } from './definition.js';
 import type { Flavor } from './flavor.js';
+import type { InstanceFault } from './instance-fault.js';
 import type { MigrationContext } from './migration-context.js';
 import type { NovaObject } from './nova-object.js';
+import type { ShareMapping } from './share-mapping.js';
 import type { TaskState, VmState } from './states.js';
 
 /** A virtual machine as the records have it. */
@@ -58,10 +61,16 @@ export interface InstanceFields {
   readonly hidden: boolean;
   /** What the destination of a move has set apart for it; null: nothing. */
   readonly migration_context: MigrationContext | null;
+  /** Why the last operation on it failed; null, or absent: it did not. */
+  readonly fault: InstanceFault | null;
   /** Its user's notes, by name. */
   readonly metadata: Readonly<Record<string, string>>;
   /** Nova's own notes, by name: `old_vm_state`, … */
   readonly system_metadata: Readonly<Record<string, string>>;
+  /** The volumes that it was given after its boot, which Nova keeps as records of their own. Absent: none. */
+  readonly block_device_mapping: BlockDeviceMappingList;
+  /** The shares that its host has access to for it: Nova's objects ShareMapping, likewise. Absent: none. */
+  readonly share_mapping: readonly ShareMapping[];
   /** When its boot was complete; null until it is. */
   readonly launched_at: Date | null;
   /** When its guest was destroyed for good; null while it is not. */

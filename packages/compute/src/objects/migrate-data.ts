@@ -23,6 +23,10 @@ export interface LibvirtLiveMigrateDataFields {
   readonly is_volume_backed: boolean;
   /** The source's attachment of each volume, by volume id: a rollback returns to these. */
   readonly old_vol_attachment_ids: Readonly<Record<string, string>>;
+  /** The destination claims the CPUs and memory nodes that the guest is to be pinned to. */
+  readonly dst_supports_numa_live_migration: boolean;
+  /** The source knows of such a claim: it has it dropped when the migration is taken back. */
+  readonly src_supports_numa_live_migration: boolean;
   /** The source waits for `network-vif-plugged` before it lets the guest go. */
   readonly wait_for_vif_plugged: boolean;
 }

@@ -5,6 +5,7 @@ import { InstanceExternalEvent } from './external-event.js';
 import { Flavor } from './flavor.js';
 import { ImageMeta, ImageMetaProps } from './image-meta.js';
 import { Instance } from './instance.js';
+import { InstanceFault } from './instance-fault.js';
 import { InstanceGroup } from './instance-group.js';
 import { LibvirtLiveMigrateData } from './migrate-data.js';
 import { Migration } from './migration.js';
@@ -12,6 +13,7 @@ import { MigrationContext } from './migration-context.js';
 import { NetworkRequest, NetworkRequestList } from './network-request.js';
 import { RequestSpec, SchedulerLimits } from './request-spec.js';
 import { SelectionObject } from './selection.js';
+import { ShareMapping } from './share-mapping.js';
 
 /** What decoding needs to know of a kind of object. */
 export type KnownObject = Pick<ObjectDefinition<object>, 'name' | 'version' | 'dates'>;
@@ -30,10 +32,12 @@ const DEFINITIONS: readonly KnownObject[] = [
   BlockDeviceMappingList,
   LibvirtLiveMigrateData,
   InstanceExternalEvent,
+  InstanceFault,
   InstanceGroup,
   Destination,
   SelectionObject,
   MigrationContext,
+  ShareMapping,
 ];
 
 /** The kinds of objects that we know, by their name on the wire. Others are kept as they come. */

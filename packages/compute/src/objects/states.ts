@@ -1,5 +1,16 @@
 /** What an instance is. */
-export type VmState = 'building' | 'active' | 'paused' | 'stopped' | 'resized' | 'error' | 'deleted';
+export type VmState =
+  | 'building'
+  | 'active'
+  | 'paused'
+  | 'suspended'
+  | 'stopped'
+  | 'rescued'
+  | 'resized'
+  | 'shelved'
+  | 'shelved_offloaded'
+  | 'error'
+  | 'deleted';
 
 /** What is being done to an instance; null when nothing is. */
 export type TaskState =
@@ -26,6 +37,18 @@ export type TaskState =
   | 'rebuilding'
   | 'rebuild_block_device_mapping'
   | 'rebuild_spawning'
+  | 'pausing'
+  | 'unpausing'
+  | 'suspending'
+  | 'resuming'
+  | 'rescuing'
+  | 'unrescuing'
+  | 'updating_password'
+  | 'shelving'
+  | 'shelving_image_pending_upload'
+  | 'shelving_image_uploading'
+  | 'shelving_offloading'
+  | 'unshelving'
   | null;
 
 /** How far a migration is (`compute-rpc.md` 3). The last seven are final. */
@@ -34,6 +57,7 @@ export type MigrationStatus =
   | 'queued'
   | 'preparing'
   | 'running'
+  | 'running (post-copy)'
   | 'pre-migrating'
   | 'migrating'
   | 'post-migrating'

@@ -1,6 +1,7 @@
 import type { Instance } from '../objects/instance.js';
 import type { Migration } from '../objects/migration.js';
 import type { Ending } from './follow.js';
+import type { RemoteApi } from '../api/remote-api.js';
 import type { Operated } from './work.js';
 
 /** One command to an instance. */
@@ -19,7 +20,9 @@ export interface Action {
 }
 
 /** What is asked for. */
-export interface Asked extends Operated {
+export interface Asked extends Omit<Operated, 'api'> {
+  /** Of its cell. */
+  readonly api: RemoteApi;
   readonly instance: Instance;
   readonly uuid: string;
   readonly move: Migration | undefined;

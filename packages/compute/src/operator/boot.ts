@@ -27,7 +27,8 @@ export function bootWork(
     if (host !== null) await checkHost(cloud.api, host, '--host: ');
     const zone = textOf(given, 'availabilityZone') ?? null;
     const wanted = { name, flavor, image: textOf(given, 'image') ?? '', host, zone, hints };
-    const instance = await cloud.api.servers.boot(cloud.context, bootRequest(wanted));
+    const api = await cloud.apiFor(host);
+    const instance = await api.servers.boot(cloud.context, bootRequest(wanted));
     const said = `${name} is being built: ${instance.get('uuid')}`;
     await concluded(cloud, terminal, { instance, ending: { states: ['active'] }, said }, options);
   };

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RemoteApi } from '../api/remote-api.js';
+import { isHidden } from '../cells/cell-access.js';
 import type { Instance } from '../objects/instance.js';
 import type { Migration } from '../objects/migration.js';
 import { isFinal, type MigrationStatus, type VmState } from '../objects/states.js';
 import { nameOf } from './named.js';
 import { Lookout } from './sight.js';
 import type { SightView } from './sight-views.js';
-import { OperatorError } from './work.js';
+import { type CloudView, OperatorError } from './work.js';
 
 /** How often is looked: whoever has only the broker is not told of changes. */
 export const LOOK_MS = 200;
@@ -39,7 +39,7 @@ export interface Outcome {
  * @throws OperatorError when it has failed, or is not over in time; the signal's reason
  */
 export async function follow(
-  api: RemoteApi,
+  api: CloudView,
   { instance: begun, notMove, ending, timeoutMs }: Followed,
   view: SightView,
   signal: AbortSignal,
@@ -53,7 +53,12 @@ export async function follow(
     const migration = ending.move !== undefined && newest?.get('uuid') !== notMove ? newest : undefined;
     view.show({ ...seen, moves: migration ? seen.moves : new Map() });
     const instance = seen.instances[0] ?? begun;
-    if (isOver(instance, migration, ending)) return checked({ instance, migration }, ending);
+    if (isHidden(instance))
+      throw new OperatorError(`${nameOf(begun)} has moved to another cell: look at it there`);
+    if (isOver(instance, migration, ending)) {
+      // It may have become what it is since it was looked at, and before its migration was.
+      return checked({ instance: await api.records.instances.get(uuid), migration }, ending);
+    }
     if (performance.now() > until) {
       throw new OperatorError(
         `${stateText(instance)} after ${timeoutMs / 1000} s, and it goes on: look at it with instance show ${nameOf(instance)}`,
@@ -64,7 +69,8 @@ export async function follow(
 }
 
 function isOver(instance: Instance, migration: Migration | undefined, { move }: Ending): boolean {
-  if (instance.get('task_state') !== null) return false;
+  // One that is built has no task for a moment between the choice of its host and the first that this does.
+  if (instance.get('task_state') !== null || instance.get('vm_state') === 'building') return false;
   const status = migration?.get('status');
   return status === undefined || status === move || isFinal(status);
 }

@@ -1,8 +1,9 @@
 import { Command } from 'commander';
+import { deleteService } from '../api/delete-service.js';
 import { unfence } from '../api/fencing.js';
-import type { ServiceChanges } from '../db/repositories.js';
+import type { Records, ServiceChanges } from '../db/repositories.js';
 import { hostsOf, type HostSight } from './hosts.js';
-import { checkHost } from './named.js';
+import { checkHost, isShown } from './named.js';
 import { textTable } from './text-table.js';
 import { type Machines, OperatorError, OperatorUsageError, type Perform, type Work } from './work.js';
 
@@ -27,6 +28,12 @@ export function hostCommand(perform: Perform): Command {
   set.action((host: string, given: Given) =>
     perform(set, setWork(host, changesOf(given), given['up'] === true)),
   );
+  const remove = root
+    .command('delete <host>')
+    .description(
+      'Removes the record of a host that has nothing any more; it comes back when its process is started.',
+    );
+  remove.action((host: string) => perform(remove, deleteWork(host)));
   for (const [name, summary, run] of MACHINE_COMMANDS) {
     const command = root.command(`${name} <host>`).description(`All-in-one: ${summary}`);
     command.action((host: string) => perform(command, machineWork(name, host, run)));
@@ -34,14 +41,15 @@ export function hostCommand(perform: Perform): Command {
   return root;
 }
 
-type MachineRun = (machines: Machines, host: string) => Promise<string>;
+type MachineRun = (machines: Machines, host: string, records: Records) => Promise<string>;
 
 const MACHINE_COMMANDS: readonly (readonly [string, string, MachineRun])[] = [
   [
     'kill',
     'ends a host in the middle of whatever it does, and says that it is down.',
-    async (machines, host) => {
+    async (machines, host, records) => {
       await machines.kill(host);
+      await records.services.update('compute', host, { forcedDown: true });
       return `${host} is dead`;
     },
   ],
@@ -52,9 +60,12 @@ const MACHINE_COMMANDS: readonly (readonly [string, string, MachineRun])[] = [
   ],
   [
     'start',
-    'starts a host that has ended.',
-    async (machines, host) => {
+    'starts a host that has ended, and calls it up again.',
+    async (machines, host, records) => {
       await machines.start(host);
+      await unfence(records, host);
+      machines.tell(host);
+      await machines.serves(host);
       return `${host} serves`;
     },
   ],
@@ -68,10 +79,7 @@ function machineWork(name: string, host: string, run: MachineRun): Work {
         `host ${name} is for an all-in-one in memory; here ${host} is a process: use its signals and host set ${host} --down`,
       );
     }
-    const said = await run(machines, host);
-    if (name === 'start') await unfence(api.records, host);
-    if (name === 'kill') await api.records.services.update('compute', host, { forcedDown: true });
-    terminal.out(`${said}\n`);
+    terminal.out(`${await run(machines, host, api.records)}\n`);
   };
 }
 
@@ -103,19 +111,29 @@ function checkChanges(given: Given): void {
 }
 
 function setWork(host: string, changes: ServiceChanges, up: boolean): Work {
-  return async ({ api }, terminal) => {
+  return async ({ api, machines }, terminal) => {
     await checkHost(api, host);
-    if (up) await unfence(api.records, host);
-    await api.records.services.update('compute', host, changes);
+    if (up) await unfence(api.records, host, changes);
+    else await api.records.services.update('compute', host, changes);
+    machines?.tell(host);
     const now = (await hostsOf(api)).find((one) => one.host === host);
     terminal.out(`${host} is ${now?.state ?? 'unknown'}\n`);
+  };
+}
+
+function deleteWork(host: string): Work {
+  return async ({ api }, terminal) => {
+    await checkHost(api, host);
+    await deleteService(api.records, { binary: 'compute', host });
+    terminal.out(`The record of ${host} is deleted\n`);
   };
 }
 
 function listWork(given: Given): Work {
   return async ({ api }, terminal) => {
     const [hosts, instances] = await Promise.all([hostsOf(api), api.records.instances.find({})]);
-    const countAt = (host: string): number => instances.filter((one) => one.find('host') === host).length;
+    const shown = instances.filter(isShown);
+    const countAt = (host: string): number => shown.filter((one) => one.find('host') === host).length;
     if (given['json'] === true) {
       terminal.out(`${JSON.stringify(hosts.map((one) => plainHost(one, countAt(one.host))))}\n`);
       return;

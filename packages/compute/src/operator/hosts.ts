@@ -1,5 +1,5 @@
-import type { RemoteApi } from '../api/remote-api.js';
 import type { Resources, ServiceRecord } from '../db/repositories.js';
+import type { CloudView } from './work.js';
 
 /** A compute host as an operator sees it. */
 export interface HostSight {
@@ -15,7 +15,7 @@ export interface HostSight {
 }
 
 /** All compute hosts, by name. */
-export async function hostsOf({ records, liveness }: RemoteApi): Promise<readonly HostSight[]> {
+export async function hostsOf({ records, liveness }: CloudView): Promise<readonly HostSight[]> {
   const [services, capacities] = await Promise.all([
     records.services.list('compute'),
     records.allocations.capacities(),

@@ -4,7 +4,8 @@ import { PLACE_ACTIONS } from './place-actions.js';
 import type { Action } from './actions.js';
 import { bootWork } from './boot.js';
 import { FLAVOR_WORDS } from './flavors.js';
-import { consoleWork, listWork, showWork, watchWork } from './looks.js';
+import { GUEST_ACTIONS } from './guest-actions.js';
+import { consoleWork, listWork, showWork, validateWork, watchWork } from './looks.js';
 import { readActionOptions, readLines, WAIT_FLAGS } from './operator-options.js';
 import { actionWork } from './run-action.js';
 import type { Perform } from './work.js';
@@ -16,7 +17,8 @@ export function instanceCommand(perform: Perform): Command {
   const root = new Command('instance').description('What is where, and what is done to it.').exitOverride();
   addBoot(root, perform);
   addLooks(root, perform);
-  for (const action of [...MOVE_ACTIONS, ...PLACE_ACTIONS]) addAction(root, action, perform);
+  for (const action of [...MOVE_ACTIONS, ...PLACE_ACTIONS, ...GUEST_ACTIONS])
+    addAction(root, action, perform);
   return root;
 }
 
@@ -65,6 +67,12 @@ function addLooks(root: Command, perform: Perform): void {
     .description('What its guest has written to its console.')
     .option('--lines <n>', 'only the last ones');
   output.action((name: string, given: Options) => perform(output, consoleWork(name, readLines(given))));
+  const validate = root
+    .command('console-validate <instance>')
+    .description('Is that the port of its console? What a proxy asks; exit code 1 when it is not.')
+    .requiredOption('--port <port>', 'the port')
+    .option('--type <type>', 'novnc, spice-html5 or serial', 'novnc');
+  validate.action((name: string, given: Options) => perform(validate, validateWork(name, given)));
 }
 
 function addAction(root: Command, action: Action, perform: Perform): void {

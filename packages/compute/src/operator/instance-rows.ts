@@ -1,5 +1,6 @@
 import { bar } from '../main-job/format.js';
 import { migrationEvent } from '../main-job/record-events.js';
+import { faultText } from '../objects/instance-fault.js';
 import type { Instance } from '../objects/instance.js';
 import type { Migration } from '../objects/migration.js';
 import { nameOf } from './named.js';
@@ -7,6 +8,7 @@ import type { Sight } from './sight.js';
 import { textTable } from './text-table.js';
 
 const BAR_WIDTH = 16;
+const FAULT_WIDTH = 80;
 
 /** Instances one below the other: what `instance list` prints. */
 export function instanceLines({ instances, moves }: Sight): readonly string[] {
@@ -16,18 +18,14 @@ export function instanceLines({ instances, moves }: Sight): readonly string[] {
     ...statesOf(one),
     one.find('host') ?? '-',
     one.find('flavor')?.find('name') ?? '-',
-    moveText(moves.get(one.get('uuid'))),
+    lastOf(one, moves),
   ]);
   return textTable([['ID', 'NAME', 'STATE', 'TASK', 'HOST', 'FLAVOR', 'MOVE'], ...rows]);
 }
 
 /** Hosts, and what is on each: what `instance watch` draws. */
 export function cloudLines({ hosts, instances, moves }: Sight): readonly string[] {
-  const rowOf = (one: Instance): readonly string[] => [
-    nameOf(one),
-    ...statesOf(one),
-    moveText(moves.get(one.get('uuid'))),
-  ];
+  const rowOf = (one: Instance): readonly string[] => [nameOf(one), ...statesOf(one), lastOf(one, moves)];
   const present = instances.filter((one) => one.get('vm_state') !== 'deleted');
   const rows = hosts.flatMap(({ host, state }) => {
     const here = present.filter((one) => one.find('host') === host).map(rowOf);
@@ -44,10 +42,22 @@ function statesOf(instance: Instance): readonly [string, string] {
   return [instance.get('vm_state'), instance.get('task_state') ?? '-'];
 }
 
+/** How far its move is, and, when it is in ERROR, why. */
+function lastOf(instance: Instance, moves: Sight['moves']): string {
+  const texts = [moveText(moves.get(instance.get('uuid'))), shortFault(instance)];
+  return texts.filter((text) => text !== '').join('; ');
+}
+
+/** In one short line why an instance is in ERROR; empty when it is not, or nobody knows. */
+export function shortFault(instance: Instance): string {
+  const text = faultText(instance);
+  return text.length > FAULT_WIDTH ? `${text.slice(0, FAULT_WIDTH - 1)}…` : text;
+}
+
 /** How far a migration is: `a -> b running [####----]  40 %`. */
 export function moveText(migration: Migration | undefined): string {
   if (!migration) return '';
   const { source, dest, status, progress } = migrationEvent(migration, '');
-  const isCopied = migration.get('migration_type') === 'live-migration' && status === 'running';
+  const isCopied = migration.get('migration_type') === 'live-migration' && status.startsWith('running');
   return `${source} -> ${dest ?? '?'} ${status}${isCopied ? ` ${bar(progress, BAR_WIDTH)}` : ''}`;
 }

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { textOf } from './actions.js';
 import { LOOK_MS } from './follow.js';
 import { instanceLines, moveText } from './instance-rows.js';
-import { checkHost, findInstance } from './named.js';
+import { checkHost, findInstance, nameOf } from './named.js';
 import { plainInstance } from './plain-objects.js';
 import { Lookout, newestMove, type Sight } from './sight.js';
 import { sightView } from './sight-views.js';
 import { textTable } from './text-table.js';
-import type { Work } from './work.js';
+import { OperatorError, type Work } from './work.js';
 
 type Given = Readonly<Record<string, unknown>>;
 
@@ -77,9 +77,22 @@ function cell(value: unknown): string {
 
 /** What the guest has written. */
 export function consoleWork(nameOrUuid: string, lines: number | null): Work {
-  return async ({ api, context }, terminal) => {
-    const instance = await findInstance(api, nameOrUuid);
-    const output = await api.actions.consoleOutput(context, instance.get('uuid'), lines);
+  return async ({ api, apiOf, context }, terminal) => {
+    const uuid = (await findInstance(api, nameOrUuid)).get('uuid');
+    const output = await (await apiOf(uuid)).actions.consoleOutput(context, uuid, lines);
     terminal.out(output.endsWith('\n') || output === '' ? output : `${output}\n`);
+  };
+}
+
+/** Whether a console listens at that port. @throws OperatorError when it does not */
+export function validateWork(nameOrUuid: string, given: Given): Work {
+  const [port, type] = [textOf(given, 'port') ?? '', textOf(given, 'type') ?? ''];
+  return async ({ api, apiOf, context }, terminal) => {
+    const instance = await findInstance(api, nameOrUuid);
+    const uuid = instance.get('uuid');
+    const isRight = await (await apiOf(uuid)).actions.validateConsole(context, uuid, { port, type });
+    if (!isRight)
+      throw new OperatorError(`No ${type} console of ${nameOf(instance)} listens at port ${port}`);
+    terminal.out(`A ${type} console of ${nameOf(instance)} listens at port ${port}\n`);
   };
 }

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { textOf } from './actions.js';
 import { moveText } from './instance-rows.js';
-import { findInstance, nameOf } from './named.js';
+import { findInstance, isShown, nameOf } from './named.js';
 import { plainMigration } from './plain-objects.js';
 import { textTable } from './text-table.js';
 import type { Perform, Work } from './work.js';
@@ -25,7 +25,7 @@ function listWork(given: Given): Work {
     const { records } = api;
     const wanted = textOf(given, 'instance');
     const only = wanted === undefined ? {} : { instance_uuid: (await findInstance(api, wanted)).get('uuid') };
-    const migrations = await records.migrations.find(only);
+    const migrations = (await records.migrations.find(only)).filter(isShown);
     if (given['json'] === true) {
       terminal.out(`${JSON.stringify(migrations.map(plainMigration))}\n`);
       return;

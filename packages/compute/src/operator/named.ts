@@ -1,10 +1,15 @@
-import type { RemoteApi } from '../api/remote-api.js';
+import { isHidden } from '../cells/cell-access.js';
 import type { Instance } from '../objects/instance.js';
-import { OperatorError } from './work.js';
+import { type CloudView, OperatorError } from './work.js';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** So many names are told to choose from. */
 const SHOWN = 10;
+
+/** Is it no mere copy, of an instance that is in another cell? */
+export function isShown(record: { find(name: 'hidden'): boolean | undefined }): boolean {
+  return !isHidden(record);
+}
 
 /** What an instance is called by people. */
 export function nameOf(instance: Instance): string {
@@ -12,8 +17,8 @@ export function nameOf(instance: Instance): string {
 }
 
 /** @throws OperatorError when it names none, or several */
-export async function findInstance({ records }: RemoteApi, nameOrUuid: string): Promise<Instance> {
-  const all = await records.instances.find({});
+export async function findInstance({ records }: CloudView, nameOrUuid: string): Promise<Instance> {
+  const all = (await records.instances.find({})).filter(isShown);
   const found = all.filter((one) => nameOf(one) === nameOrUuid || one.get('uuid') === nameOrUuid);
   const [first] = found;
   if (first && found.length === 1) return first;
@@ -28,7 +33,11 @@ export async function findInstance({ records }: RemoteApi, nameOrUuid: string): 
 }
 
 /** @throws OperatorError when there is no such host */
-export async function checkHost({ records }: RemoteApi, host: string, where = ''): Promise<string> {
+export async function checkHost(
+  { records }: Pick<CloudView, 'records'>,
+  host: string,
+  where = '',
+): Promise<string> {
   const names = (await records.services.list('compute')).map((service) => service.host);
   if (names.includes(host)) return host;
   throw new OperatorError(`${where}There is no host ${host}; there ${choice(names)}`);

@@ -1,3 +1,4 @@
+import type { InstanceFault } from '../objects/instance-fault.js';
 import type { Instance } from '../objects/instance.js';
 import type { Migration } from '../objects/migration.js';
 import { migrationEvent } from '../main-job/record-events.js';
@@ -20,8 +21,15 @@ export function plainInstance(instance: Instance, migration?: Migration): Readon
     created_at: orNull('created_at'),
     launched_at: orNull('launched_at'),
     updated_at: orNull('updated_at'),
+    fault: plainFault(instance.find('fault')),
     migration: migration ? plainMigration(migration) : null,
   };
+}
+
+function plainFault(fault: InstanceFault | null | undefined): Readonly<Record<string, unknown>> | null {
+  if (!fault) return null;
+  const names = ['code', 'message', 'details', 'host', 'created_at'] as const;
+  return Object.fromEntries(names.map((name) => [name, fault.find(name) ?? null]));
 }
 
 /** A migration as `--json` prints it; `progress` is a number from 0 to 1. */

@@ -29,8 +29,8 @@ export function actionWork(
     const instance = await findInstance(cloud.api, nameOrUuid);
     const uuid = instance.get('uuid');
     const move = await newestMove(cloud.api, uuid);
-    const told = await orRefused(action.name, instance, () =>
-      action.ask({ ...cloud, instance, uuid, move, given }),
+    const told = await orRefused(action.name, instance, async () =>
+      action.ask({ ...cloud, api: await cloud.apiOf(uuid), instance, uuid, move, given }),
     );
     const { doing, ending, isMove } = action;
     const said = `${nameOf(instance)} ${doing}${told === undefined ? '' : `: ${told}`}`;

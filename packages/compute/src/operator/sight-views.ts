@@ -1,7 +1,7 @@
 import { Picture, type Screen } from '../main-job/picture.js';
 import { PlainView } from '../main-job/plain-view.js';
 import { instanceEvent, migrationEvent } from '../main-job/record-events.js';
-import { cloudLines, instanceLines } from './instance-rows.js';
+import { cloudLines, instanceLines, shortFault } from './instance-rows.js';
 import { nameOf } from './named.js';
 import { plainInstance } from './plain-objects.js';
 import type { Sight } from './sight.js';
@@ -46,6 +46,7 @@ function plainView(terminal: Terminal, now: () => number): SightView {
     terminal.out(text);
   });
   const hosts = new Map<string, string>();
+  const faults = new Map<string, string>();
   return {
     show: ({ hosts: seen, instances, moves }) => {
       for (const { host, state } of seen) {
@@ -54,6 +55,10 @@ function plainView(terminal: Terminal, now: () => number): SightView {
       }
       for (const instance of instances) {
         plain.show(now(), instanceEvent(instance));
+        const fault = shortFault(instance);
+        if (fault !== '' && faults.get(instance.get('uuid')) !== fault)
+          plain.show(now(), { kind: 'note', text: `${nameOf(instance)}: ${fault}` });
+        faults.set(instance.get('uuid'), fault);
         const migration = moves.get(instance.get('uuid'));
         if (migration) plain.show(now(), migrationEvent(migration, nameOf(instance)));
       }

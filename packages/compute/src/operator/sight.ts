@@ -1,9 +1,10 @@
-import type { RemoteApi } from '../api/remote-api.js';
 import { RecordNotFoundError } from '../errors.js';
 import type { Instance } from '../objects/instance.js';
 import type { Migration } from '../objects/migration.js';
 import { isFinal } from '../objects/states.js';
 import { type HostSight, hostsOf } from './hosts.js';
+import { isShown } from './named.js';
+import type { CloudView } from './work.js';
 
 /** What an operator sees at one moment. */
 export interface Sight {
@@ -15,13 +16,13 @@ export interface Sight {
 
 /** Looks at a cloud again and again. The end of what was seen before is seen, too. */
 export class Lookout {
-  readonly #api: RemoteApi;
+  readonly #api: CloudView;
   readonly #only: readonly string[] | undefined;
   readonly #busy = new Set<string>();
   readonly #known = new Set<string>();
 
   /** @param only - uuids of the instances that matter; default: all, and all hosts */
-  constructor(api: RemoteApi, only?: readonly string[]) {
+  constructor(api: CloudView, only?: readonly string[]) {
     this.#api = api;
     this.#only = only;
   }
@@ -44,7 +45,7 @@ export class Lookout {
   }
 
   async #all(): Promise<readonly Instance[]> {
-    const present = await this.#api.records.instances.find({});
+    const present = (await this.#api.records.instances.find({})).filter(isShown);
     const uuids = new Set(present.map((one) => one.get('uuid')));
     const gone = [...this.#known].filter((uuid) => !uuids.has(uuid));
     for (const uuid of uuids) this.#known.add(uuid);
@@ -75,6 +76,6 @@ export class Lookout {
 }
 
 /** The last migration of an instance that was begun. */
-export async function newestMove({ records }: RemoteApi, uuid: string): Promise<Migration | undefined> {
+export async function newestMove({ records }: CloudView, uuid: string): Promise<Migration | undefined> {
   return (await records.migrations.find({ instance_uuid: uuid })).at(-1);
 }

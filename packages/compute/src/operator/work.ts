@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 import type { RequestContext } from '@ebbgate/core';
 import type { RemoteApi } from '../api/remote-api.js';
+import type { Records } from '../db/repositories.js';
+import type { Liveness } from '../servicegroup/liveness.js';
 import type { Terminal } from './terminal.js';
 
 /** Who an operator is, where an instance belongs to somebody. */
@@ -12,13 +14,27 @@ export interface Machines {
   kill(host: string): Promise<void>;
   /** What SIGTERM does; resolves with the exit code. */
   drain(host: string): Promise<number>;
-  /** Begins a new run of a host that has ended. */
+  /** Begins a new run of a host that has ended; resolves also when that waits, since the host is forced down. */
   start(host: string): Promise<void>;
+  /** Has a host look at once at what was said of it, when it runs. */
+  tell(host: string): void;
+  /** Resolves when a host that was started serves. */
+  serves(host: string): Promise<void>;
+}
+
+/** What there is in a cloud, whatever its cells. */
+export interface CloudView {
+  readonly records: Records;
+  readonly liveness: Liveness;
 }
 
 /** A cloud as an operator has it. */
 export interface Operated {
-  readonly api: RemoteApi;
+  readonly api: CloudView;
+  /** What can be asked of an instance: the cell that it is in. @throws RecordNotFoundError (`ERR_NOT_FOUND`) */
+  readonly apiOf: (instanceUuid: string) => Promise<RemoteApi>;
+  /** Where a new instance is made: in the cell of this host; null: any. @throws OperatorError, OperatorUsageError */
+  readonly apiFor: (host: string | null) => Promise<RemoteApi>;
   /** Who asks. */
   readonly context: RequestContext;
   /** Absent: each host is a process, and has its own signals. */

@@ -1,5 +1,5 @@
 import type { Transport } from '@ebbgate/core';
-import { type CallerContext, RpcClient } from '@ebbgate/rpc';
+import { type CallerContext, type ClientInterceptor, RpcClient } from '@ebbgate/rpc';
 import { checkArgs } from './check-args.js';
 import { CONDUCTOR_METHODS, CONDUCTOR_NAMESPACE, type ConductorMethods } from './conductor-methods.js';
 import type { ArgsOf, CastMethod } from './methods.js';
@@ -10,9 +10,10 @@ import { CONDUCTOR_TOPIC } from './topics.js';
 export class ConductorApi {
   readonly #client: RpcClient;
 
-  constructor(transport: Transport) {
+  /** @param interceptors - around every cast */
+  constructor(transport: Transport, interceptors: readonly ClientInterceptor[] = []) {
     const target = { topic: CONDUCTOR_TOPIC, namespace: CONDUCTOR_NAMESPACE, version: '1.0' };
-    this.#client = new RpcClient(transport, target, { serializer: objectSerializer });
+    this.#client = new RpcClient(transport, target, { serializer: objectSerializer, interceptors });
   }
 
   /** Resolves when the broker has the request. */

@@ -2,7 +2,7 @@ export const CONDUCTOR_NAMESPACE = 'compute_task';
 export const CONDUCTOR_RPC_VERSION = '1.26';
 
 /**
- * The methods of the conductor that exist so far (`compute-rpc.md` 2.2); the columns are those of the compute methods.
+ * The methods of the conductor (`compute-rpc.md` 2.2); the columns are those of the compute methods.
  * In `schedule_and_build_instances` the instances to be built travel themselves, where Nova wraps each in a BuildRequest.
  */
 // prettier-ignore
@@ -36,6 +36,19 @@ export const CONDUCTOR_METHODS = {
   revert_snapshot_based_resize: {
     since: '1.23', version: '1.23', kind: 'cast', topic: 'main', starts: true, route: 'API -> conductor', returns: 'nothing',
     args: { instance: 'Instance', migration: 'Migration' },
+  },
+  unshelve_instance: {
+    since: '1.3', version: '1.14', kind: 'cast', topic: 'main', starts: true, route: 'API -> conductor', returns: 'nothing',
+    args: { instance: 'Instance', request_spec: 'RequestSpec?' },
+  },
+  cache_images: {
+    since: '1.21', version: '1.21', kind: 'cast', topic: 'main', starts: true, route: 'API -> conductor', returns: 'nothing',
+    args: { aggregate: 'object', image_ids: 'list' },
+  },
+  attach_volume: {
+    since: '1.26', version: '1.26', kind: 'long-call', topic: 'main', starts: true, route: 'API -> conductor', returns: 'string',
+    args: { instance: 'Instance', volume: 'dict', device: 'string?', disk_bus: 'string?', device_type: 'string?',
+      tag: 'string?', supports_multiattach: 'boolean', delete_on_termination: 'boolean' },
   },
   rebuild_instance: {
     since: '1.8', version: '1.25', kind: 'cast', topic: 'main', starts: true, route: 'API -> conductor', returns: 'nothing',

@@ -1,7 +1,9 @@
 import { CONDUCTOR_METHODS, CONDUCTOR_NAMESPACE } from './conductor-methods.js';
 import { COMPUTE_METHODS, type MethodRow, type MethodTable } from './methods.js';
+import { OBJECT_METHODS } from './object-methods.js';
 import { SCHEDULER_METHODS } from './scheduler-methods.js';
-import { CONDUCTOR_TOPIC, RPC_TOPIC, RPC_TOPIC_OPS, SCHEDULER_TOPIC } from './topics.js';
+import { type TopicTable, topicOf, topicTable } from './topic-table.js';
+import { CONDUCTOR_TOPIC, SCHEDULER_TOPIC } from './topics.js';
 
 const HEAD = ['method', 'kind', 'topic', 'version', 'since', 'route', 'starts', 'arguments', 'returns'];
 
@@ -14,11 +16,12 @@ waited for: \`long-call\` is a call with the long time-out, under the call monit
 the version in which the method appeared. \`starts\` marks what begins an operation: on the ops topic such a message is handed on
 when the host drains. A \`?\` behind the kind of an argument allows null. \`--ops-topic\` and \`--topic\` change topics.`;
 
-/** The tables of all methods as a page of the documentation. */
-export function methodsPage(): string {
+/** The tables of all methods as a page of the documentation. @param topics - as configured; default: as the table has them */
+export function methodsPage(topics: TopicTable = topicTable()): string {
   const sections = [
-    section('Compute', '', COMPUTE_METHODS, (row) => (row.topic === 'ops' ? RPC_TOPIC_OPS : RPC_TOPIC)),
+    section('Compute', '', COMPUTE_METHODS, (name) => topicOf(topics, name)),
     section('Conductor', `Namespace \`${CONDUCTOR_NAMESPACE}\`.`, CONDUCTOR_METHODS, () => CONDUCTOR_TOPIC),
+    section('Objects', 'No namespace.', OBJECT_METHODS, () => CONDUCTOR_TOPIC),
     section('Scheduler', '', SCHEDULER_METHODS, () => SCHEDULER_TOPIC),
   ];
   return `${[INTRODUCTION, ...sections].join('\n\n')}\n`;
@@ -28,9 +31,9 @@ function section(
   title: string,
   words: string,
   table: MethodTable,
-  topicOf: (row: MethodRow) => string,
+  topicFor: (name: string) => string,
 ): string {
-  const rows = Object.entries(table).map(([name, row]) => cells(name, row, topicOf(row)));
+  const rows = Object.entries(table).map(([name, row]) => cells(name, row, topicFor(name)));
   const lines = [HEAD, HEAD.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`);
   return [`## ${title}`, words, lines.join('\n')].filter((text) => text !== '').join('\n\n');
 }

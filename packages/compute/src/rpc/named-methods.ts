@@ -5,12 +5,12 @@
 // prettier-ignore
 export const NAMED_METHODS = {
   check_can_live_migrate_destination: {
-    since: '1.2', version: '6.0', kind: 'long-call', topic: 'main', starts: false, route: 'conductor -> dest', returns: 'MigrateData',
+    since: '1.2', version: '6.0', kind: 'long-call', topic: 'main', starts: true, route: 'conductor -> dest', returns: 'MigrateData',
     args: { instance: 'Instance', block_migration: 'boolean?', disk_over_commit: 'boolean?',
       migration: 'Migration', limits: 'object?' },
   },
   check_can_live_migrate_source: {
-    since: '1.2', version: '6.0', kind: 'call', topic: 'main', starts: false, route: 'dest -> source', returns: 'MigrateData',
+    since: '1.2', version: '6.0', kind: 'call', topic: 'main', starts: true, route: 'dest -> source', returns: 'MigrateData',
     args: { instance: 'Instance', dest_check_data: 'MigrateData' },
   },
   pre_live_migration: {
@@ -40,7 +40,7 @@ export const NAMED_METHODS = {
     args: { instance: 'Instance' },
   },
   prep_resize: {
-    since: '1.38', version: '6.0', kind: 'cast', topic: 'main', starts: false, route: 'conductor -> dest', returns: 'nothing',
+    since: '1.38', version: '6.0', kind: 'cast', topic: 'main', starts: true, route: 'conductor -> dest', returns: 'nothing',
     args: { instance: 'Instance', flavor: 'Flavor', image: 'dict', request_spec: 'RequestSpec',
       filter_properties: 'dict?', node: 'string?', migration: 'Migration?', clean_shutdown: 'boolean',
       host_list: 'list?' },
@@ -56,11 +56,11 @@ export const NAMED_METHODS = {
       request_spec: 'RequestSpec?' },
   },
   confirm_resize: {
-    since: '1.12', version: '6.0', kind: 'cast', topic: 'main', starts: false, route: 'API -> source', returns: 'nothing',
+    since: '1.12', version: '6.0', kind: 'cast', topic: 'main', starts: true, route: 'API -> source', returns: 'nothing',
     args: { instance: 'Instance', migration: 'Migration' },
   },
   revert_resize: {
-    since: '1.31', version: '6.0', kind: 'cast', topic: 'main', starts: false, route: 'API -> dest', returns: 'nothing',
+    since: '1.31', version: '6.0', kind: 'cast', topic: 'main', starts: true, route: 'API -> dest', returns: 'nothing',
     args: { instance: 'Instance', migration: 'Migration', request_spec: 'RequestSpec?' },
   },
   check_instance_shared_storage: {
@@ -72,7 +72,7 @@ export const NAMED_METHODS = {
     args: { instance: 'Instance', migration: 'Migration', request_spec: 'RequestSpec?' },
   },
   prep_snapshot_based_resize_at_dest: {
-    since: '5.5', version: '6.0', kind: 'long-call', topic: 'main', starts: false, route: 'conductor -> dest', returns: 'object',
+    since: '5.5', version: '6.0', kind: 'long-call', topic: 'main', starts: true, route: 'conductor -> dest', returns: 'object',
     args: { instance: 'Instance', flavor: 'Flavor', nodename: 'string', migration: 'Migration',
       limits: 'object?' },
   },
@@ -85,11 +85,11 @@ export const NAMED_METHODS = {
     args: { instance: 'Instance', migration: 'Migration', snapshot_id: 'string?' },
   },
   confirm_snapshot_based_resize_at_source: {
-    since: '5.8', version: '6.0', kind: 'long-call', topic: 'main', starts: false, route: 'conductor -> source', returns: 'nothing',
+    since: '5.8', version: '6.0', kind: 'long-call', topic: 'main', starts: true, route: 'conductor -> source', returns: 'nothing',
     args: { instance: 'Instance', migration: 'Migration' },
   },
   revert_snapshot_based_resize_at_dest: {
-    since: '5.9', version: '6.0', kind: 'long-call', topic: 'main', starts: false, route: 'conductor -> dest', returns: 'nothing',
+    since: '5.9', version: '6.0', kind: 'long-call', topic: 'main', starts: true, route: 'conductor -> dest', returns: 'nothing',
     args: { instance: 'Instance', migration: 'Migration' },
   },
   finish_revert_snapshot_based_resize_at_source: {

@@ -1,5 +1,5 @@
 export const NETWORK_NAMESPACE = 'network';
-export const NETWORK_RPC_VERSION = '1.0';
+export const NETWORK_RPC_VERSION = '1.1';
 
 /**
  * The fake network service over RPC; the last two are for whoever directs it. The columns are those of the compute
@@ -17,6 +17,14 @@ export const NETWORK_METHODS = {
   },
   plug: {
     since: '1.0', version: '1.0', kind: 'call', topic: 'main', starts: false, route: 'all -> network', returns: 'nothing',
+    args: { instance_uuid: 'string', host: 'string' },
+  },
+  bind: {
+    since: '1.1', version: '1.1', kind: 'call', topic: 'main', starts: false, route: 'all -> network', returns: 'nothing',
+    args: { instance_uuid: 'string', host: 'string' },
+  },
+  unbind: {
+    since: '1.1', version: '1.1', kind: 'call', topic: 'main', starts: false, route: 'all -> network', returns: 'nothing',
     args: { instance_uuid: 'string', host: 'string' },
   },
   activate_binding: {

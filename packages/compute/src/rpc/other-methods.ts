@@ -64,7 +64,7 @@ export const OTHER_METHODS = {
     args: { enabled: 'boolean' },
   },
   reserve_block_device_name: {
-    since: '2.3', version: '6.0', kind: 'long-call', topic: 'main', starts: false, route: 'API -> host', returns: 'object',
+    since: '2.3', version: '6.0', kind: 'long-call', topic: 'main', starts: true, route: 'API -> host', returns: 'object',
     args: { instance: 'Instance', device: 'string?', volume_id: 'string', disk_bus: 'string?',
       device_type: 'string?', tag: 'string?', multiattach: 'boolean?' },
   },
@@ -73,7 +73,7 @@ export const OTHER_METHODS = {
     args: { instance: 'Instance', bdm: 'object' },
   },
   cache_images: {
-    since: '5.4', version: '6.0', kind: 'long-call', topic: 'main', starts: false, route: 'conductor -> host', returns: 'dict',
+    since: '5.4', version: '6.0', kind: 'long-call', topic: 'main', starts: true, route: 'conductor -> host', returns: 'dict',
     args: { image_ids: 'list' },
   },
   shelve_instance: {
@@ -125,6 +125,14 @@ export const OTHER_METHODS = {
   quiesce_instance: {
     since: '2.35', version: '6.0', kind: 'call', topic: 'main', starts: true, route: 'API -> host', returns: 'nothing',
     args: { instance: 'Instance' },
+  },
+  allow_share: {
+    since: '6.4', version: '6.4', kind: 'cast', topic: 'main', starts: true, route: 'API -> host', returns: 'nothing',
+    args: { instance: 'Instance', share_mapping: 'object' },
+  },
+  deny_share: {
+    since: '6.4', version: '6.4', kind: 'cast', topic: 'main', starts: true, route: 'API -> host', returns: 'nothing',
+    args: { instance: 'Instance', share_mapping: 'object' },
   },
   unquiesce_instance: {
     since: '2.35', version: '6.0', kind: 'cast', topic: 'main', starts: true, route: 'API -> host', returns: 'nothing',

@@ -41,13 +41,21 @@ export const RECORD_METHODS = {
     since: '1.0', version: '1.0', kind: 'call', topic: 'main', starts: false, route: 'all -> records', returns: 'Migration',
     args: { uuid: 'string', changes: 'Migration', expected: 'dict' },
   },
+  service_register: {
+    since: '1.0', version: '1.0', kind: 'call', topic: 'main', starts: false, route: 'all -> records', returns: 'dict',
+    args: { report: 'dict' },
+  },
   service_report: {
-    since: '1.0', version: '1.0', kind: 'call', topic: 'main', starts: false, route: 'all -> records', returns: 'nothing',
+    since: '1.0', version: '1.0', kind: 'call', topic: 'main', starts: false, route: 'all -> records', returns: 'dict',
     args: { report: 'dict' },
   },
   service_list: {
     since: '1.0', version: '1.0', kind: 'call', topic: 'main', starts: false, route: 'all -> records', returns: 'list',
     args: { binary: 'string' },
+  },
+  service_find: {
+    since: '1.0', version: '1.0', kind: 'call', topic: 'main', starts: false, route: 'all -> records', returns: 'list',
+    args: { where: 'dict' },
   },
   service_get: {
     since: '1.0', version: '1.0', kind: 'call', topic: 'main', starts: false, route: 'all -> records', returns: 'dict',
@@ -57,9 +65,17 @@ export const RECORD_METHODS = {
     since: '1.0', version: '1.0', kind: 'call', topic: 'main', starts: false, route: 'all -> records', returns: 'dict',
     args: { binary: 'string', host: 'string', changes: 'dict' },
   },
+  service_delete: {
+    since: '1.0', version: '1.0', kind: 'call', topic: 'main', starts: false, route: 'all -> records', returns: 'nothing',
+    args: { binary: 'string', host: 'string' },
+  },
   capacity_report: {
     since: '1.0', version: '1.0', kind: 'call', topic: 'main', starts: false, route: 'all -> records', returns: 'nothing',
     args: { host: 'string', vcpus: 'number', memory_mb: 'number', disk_gb: 'number' },
+  },
+  capacity_forget: {
+    since: '1.0', version: '1.0', kind: 'call', topic: 'main', starts: false, route: 'all -> records', returns: 'nothing',
+    args: { host: 'string' },
   },
   capacity_list: {
     since: '1.0', version: '1.0', kind: 'call', topic: 'main', starts: false, route: 'all -> records', returns: 'list',

@@ -5,6 +5,7 @@ import type {
   HostCapacity,
   Resources,
   ServiceChanges,
+  ServiceFilter,
   ServiceRecord,
   ServiceReport,
 } from '../db/repositories.js';
@@ -13,6 +14,21 @@ import type { Dictionary } from './kinds.js';
 const text = z.string().max(255);
 const amount = z.number().nonnegative();
 const atMs = z.number();
+
+const taskSchema = z.object({
+  name: text,
+  kind: text,
+  subject: text.nullable(),
+  age_ms: z.number(),
+  progress: z.number().nullable(),
+});
+const drainSchema = z.object({
+  reason: z.string().nullable(),
+  step: text.nullable(),
+  budget_left_ms: z.number().nullable(),
+  task_count: z.int(),
+  tasks: z.array(taskSchema).max(100),
+});
 
 const reportSchema = z.object({
   binary: text,
@@ -24,18 +40,23 @@ const reportSchema = z.object({
   version: z.int().optional(),
   availability_zone: text.nullable().optional(),
   started_at_ms: atMs.optional(),
+  drain: drainSchema.nullable().optional(),
 });
 
 const serviceSchema = reportSchema.required().extend({
+  id: z.int(),
   disabled: z.boolean(),
   disabled_reason: z.string().nullable(),
   forced_down: z.boolean(),
+  epoch: z.int(),
   report_count: z.int(),
 });
 
 const changesSchema = serviceSchema
   .pick({ disabled: true, disabled_reason: true, forced_down: true })
   .partial();
+
+const filterSchema = serviceSchema.pick({ binary: true, host: true, uuid: true, id: true }).partial();
 
 const resourcesSchema = z.object({ vcpus: amount, memory_mb: amount, disk_gb: amount });
 const capacitySchema = z.object({ host: text, total: resourcesSchema, used: resourcesSchema });
@@ -51,6 +72,9 @@ const WIRE_NAMES: ReadonlyMap<string, string> = new Map([
   ['reportCount', 'report_count'],
   ['memoryMb', 'memory_mb'],
   ['diskGb', 'disk_gb'],
+  ['budgetLeftMs', 'budget_left_ms'],
+  ['taskCount', 'task_count'],
+  ['ageMs', 'age_ms'],
 ]);
 const OWN_NAMES: ReadonlyMap<string, string> = new Map([...WIRE_NAMES].map(([own, wire]) => [wire, own]));
 
@@ -72,6 +96,7 @@ function fromWire(record: object): Dictionary {
 }
 
 function nested(value: unknown, map: (record: object) => Dictionary): unknown {
+  if (Array.isArray(value)) return value.map((one: unknown) => nested(one, map));
   return typeof value === 'object' && value !== null ? map(value) : value;
 }
 
@@ -100,6 +125,11 @@ export function serviceFrom(wire: unknown): ServiceRecord {
 /** What an operator says of a daemon. */
 export function serviceChangesFrom(wire: unknown): ServiceChanges {
   return read('service_update', changesSchema, wire);
+}
+
+/** What services are looked for by. */
+export function serviceFilterFrom(wire: unknown): ServiceFilter {
+  return read('service_find', filterSchema, wire);
 }
 
 /** From members that stand beside others. */

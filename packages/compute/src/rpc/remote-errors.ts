@@ -2,6 +2,7 @@ import { RemoteErrorRegistry } from '@ebbgate/rpc';
 import {
   DatabaseError,
   ExternalEventError,
+  FencedError,
   HypervisorError,
   MigrationPreCheckError,
   NoValidHostError,
@@ -22,6 +23,7 @@ const recordNotFound = (): Error => new RecordNotFoundError('record', '?'); // w
 export const remoteErrors: RemoteErrorRegistry = new RemoteErrorRegistry([
   DatabaseError,
   ExternalEventError,
+  FencedError,
   HypervisorError,
   MigrationPreCheckError,
   NoValidHostError,

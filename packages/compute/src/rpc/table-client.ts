@@ -1,17 +1,23 @@
 import type { Transport } from '@ebbgate/core';
-import { type CallerContext, RpcClient } from '@ebbgate/rpc';
+import { type CallerContext, type ClientInterceptor, RpcClient } from '@ebbgate/rpc';
 import { checkArgs, checkResult } from './check-args.js';
 import type { ArgsOf, CallMethod, MethodTable, ResultOf } from './methods.js';
 import { objectSerializer } from './object-serializer.js';
 import { remoteErrors } from './remote-errors.js';
 
+/** How others are asked. */
+export interface TableClientOptions {
+  /** Time-out of each request; default 60000. */
+  readonly timeoutMs?: number;
+  /** Around every call. */
+  readonly interceptors?: readonly ClientInterceptor[];
+}
+
 /** Where the methods of a table are served. */
-export interface TableTarget {
+export interface TableTarget extends TableClientOptions {
   readonly topic: string;
   readonly namespace: string;
   readonly version: string;
-  /** Default 60000. */
-  readonly timeoutMs?: number;
 }
 
 /** Calls the methods of one table; arguments and results are checked against it. */
@@ -19,12 +25,17 @@ export class TableClient<Table extends MethodTable> {
   readonly #table: Table;
   readonly #client: RpcClient;
 
-  constructor(transport: Transport, table: Table, { timeoutMs = 60_000, ...target }: TableTarget) {
+  constructor(
+    transport: Transport,
+    table: Table,
+    { timeoutMs = 60_000, interceptors = [], ...target }: TableTarget,
+  ) {
     this.#table = table;
     this.#client = new RpcClient(transport, target, {
       serializer: objectSerializer,
       remoteErrors,
       timeoutMs,
+      interceptors,
     });
   }
 

@@ -20,6 +20,11 @@ export interface TopicTable {
   readonly rows: ReadonlyMap<string, MethodRow['topic']>;
 }
 
+/** Where the messages of a method go, to a receiver that is new enough. */
+export function topicOf({ opsTopic, rows }: TopicTable, method: string): string {
+  return rows.get(method) === 'ops' ? opsTopic : RPC_TOPIC;
+}
+
 const TOPIC_NAME = /^[\w-][\w.-]{0,199}$/;
 
 /** @throws ConfigurationError (`ERR_CONFIGURATION`) that names the topic or the method, and what it may be */

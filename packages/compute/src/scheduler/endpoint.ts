@@ -15,13 +15,21 @@ export interface SchedulerEndpointParts {
   readonly alternates: number;
 }
 
-/** What a scheduler answers to, in Nova's words. */
+/** News of instances and aggregates: each choice reads the records, so nothing is to be remembered. */
+const known = (): void => undefined;
+
+/** What a scheduler answers to, in Nova's words. Below 4.5 the old form of an answer is meant. */
 export function schedulerEndpoint(parts: SchedulerEndpointParts): object {
   const { scheduler, records } = parts;
   return makeEndpoint(
     SCHEDULER_METHODS,
     { version: SCHEDULER_RPC_VERSION },
     {
+      update_instance_info: known,
+      delete_instance_info: known,
+      sync_instance_info: known,
+      update_aggregates: known,
+      delete_aggregate: known,
       // That there is no host is an answer, and no fault of this side.
       select_destinations: expectedExceptions([NoValidHostError], async (context, args) => {
         const alternates = args.return_alternates ? parts.alternates : 0;

@@ -89,7 +89,7 @@ export class LocalScheduler implements Scheduler {
     const known = all.filter(({ host }) => !excluded.has(host));
     if (request.forced.length === 0) {
       const { hosts, leftOut } = filterHosts(known, request, neighbours);
-      return { hosts: weighHosts(hosts), leftOut };
+      return { hosts: weighHosts(hosts, neighbours), leftOut };
     }
     const forced = request.forced.flatMap((name) => known.filter(({ host }) => host === name));
     return filterHosts(forced, request, neighbours);

@@ -1,4 +1,5 @@
 import type { Records } from '../db/repositories.js';
+import type { InstanceGroupFields } from '../objects/instance-group.js';
 import type { NeighbourRules, Neighbours, PlacementRequest } from './placement-request.js';
 
 /**
@@ -22,7 +23,20 @@ export async function findNeighbours(
   return {
     together: together.length > 0 ? new Set(together) : undefined,
     apart: new Set([...different, ...(policy === 'anti-affinity' ? members : [])]),
+    wished: countBy(members, SOFT.get(policy) ?? 0),
   };
+}
+
+/** What one member on a host counts for those policies that are wishes. */
+const SOFT: ReadonlyMap<InstanceGroupFields['policy'], number> = new Map([
+  ['soft-affinity', 1],
+  ['soft-anti-affinity', -1],
+]);
+
+function countBy(hosts: readonly string[], each: number): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const host of hosts) counts.set(host, (counts.get(host) ?? 0) + each);
+  return counts;
 }
 
 /** Is the host still right, now that it is claimed? */
@@ -54,8 +68,8 @@ async function hostsOf(
       ]);
       const host = instance?.find('host') ?? null;
       const gone = instance?.find('vm_state') === 'deleted';
-      return [...claims.map((claim) => claim.host), ...(host === null || gone ? [] : [host])];
+      return new Set([...claims.map((claim) => claim.host), ...(host === null || gone ? [] : [host])]);
     }),
   );
-  return found.flat();
+  return found.flatMap((hosts) => [...hosts]);
 }

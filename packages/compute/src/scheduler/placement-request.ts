@@ -10,6 +10,8 @@ export interface Neighbours {
   readonly together: ReadonlySet<string> | undefined;
   /** On none of these. */
   readonly apart: ReadonlySet<string>;
+  /** How many members of its group are on each host, where it is to be near them (positive) or away from them (negative). */
+  readonly wished: ReadonlyMap<string, number>;
 }
 
 /** What one instance needs of a host. */

@@ -11,6 +11,7 @@ import type { Records } from '../db/repositories.js';
 import { objectSerializer } from '../rpc/object-serializer.js';
 import { SCHEDULER_TOPIC } from '../rpc/topics.js';
 import { Liveness } from '../servicegroup/liveness.js';
+import { StateReports } from '../servicegroup/state-reports.js';
 import { MAX_BUILD_ATTEMPTS } from './build-attempts.js';
 import { schedulerEndpoint } from './endpoint.js';
 import { LocalScheduler } from './local-scheduler.js';
@@ -44,13 +45,16 @@ export function schedulerService(options: SchedulerServiceOptions): Service {
   const scheduler = new LocalScheduler({ records, logger, liveness });
   const endpoint = schedulerEndpoint({ scheduler, records, alternates: MAX_BUILD_ATTEMPTS - 1 });
   const registry = new TaskRegistry({ logger });
+  const about = { binary: 'scheduler', host: name };
+  const reports = new StateReports({ services: records.services, service: about, logger });
   const target = { topic: SCHEDULER_TOPIC, server: name };
   return new Service({
     name: 'scheduler',
     host: name,
     manager: {
-      reportState: ({ state, host }) =>
-        records.services.report({ binary: 'scheduler', host, state, reportedAtMs: Date.now() }),
+      reportState: async (snapshot) => {
+        await reports.tell(snapshot);
+      },
     },
     newRequestServer: new RpcServer(transport, target, [endpoint], {
       serializer: objectSerializer,

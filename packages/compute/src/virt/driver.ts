@@ -3,6 +3,7 @@ import type { Instance } from '../objects/instance.js';
 import type { LibvirtLiveMigrateData } from '../objects/migrate-data.js';
 import type { VirtActions } from './actions.js';
 import type { ColdMoves } from './cold-moves.js';
+import type { GuestControl } from './guest-control.js';
 import type { SnapshotMoves } from './snapshot-moves.js';
 import type { ImageCache } from './images.js';
 import type { WorkOptions } from './work-options.js';
@@ -18,14 +19,22 @@ export interface Guest {
   readonly state: GuestState;
 }
 
-/** Memory of a guest on its way to another host, in bytes. */
-export interface MemoryProgress {
+/** What is on its way to another host, in bytes. */
+export interface CopyProgress {
   /** Bytes in all. */
   readonly total: number;
-  /** Bytes copied. */
+  /** Bytes copied; more than `total` when some had to be copied again. */
   readonly processed: number;
   /** Bytes still to be copied. */
   readonly remaining: number;
+}
+
+/** How far a live migration is. */
+export interface MigrationProgress {
+  /** The guest's memory. */
+  readonly memory: CopyProgress;
+  /** Its disks; `total` is 0 when the hosts share them. */
+  readonly disk: CopyProgress;
 }
 
 /** How a guest is removed. */
@@ -42,8 +51,13 @@ export interface SpawnOptions extends WorkOptions {
 
 /** How a live migration is run. */
 export interface LiveMigrateOptions extends WorkOptions {
-  /** Told again and again while memory is copied. */
-  readonly onProgress?: (progress: MemoryProgress) => void;
+  /** Told again and again while the guest is copied. */
+  readonly onProgress?: (progress: MigrationProgress) => void;
+  /**
+   * Called when the copying was forced to end: the guest stands still until the rest is there (post-copy), which goes on
+   * when this resolves. From now on `signal` must not abort any more, but with the process.
+   */
+  readonly onPostCopy?: () => Promise<void>;
 }
 
 /**
@@ -55,6 +69,8 @@ export interface VirtDriver extends VirtActions {
   readonly coldMoves: ColdMoves;
   /** What it does, besides, for those that move to another cell. */
   readonly snapshotMoves: SnapshotMoves;
+  /** What else it does to guests that stay where they are: pauses them, mends them, gives them disks. */
+  readonly control: GuestControl;
   /** Images that it keeps for new instances. */
   readonly imageCache: ImageCache;
   /** What the machine has in all, whatever is used of it. */

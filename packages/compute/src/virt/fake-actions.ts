@@ -2,6 +2,7 @@ import { HypervisorError } from '../errors.js';
 import type { Instance } from '../objects/instance.js';
 import type { ConsoleAddress, PowerOffOptions, SnapshotOptions, VirtActions } from './actions.js';
 import type { DestroyOptions } from './driver.js';
+import { type FakeOrders, guestOf } from './fake-orders.js';
 import type { GuestStore, Hypervisors, ImageStore } from './hypervisors.js';
 import type { Pause } from './pause.js';
 import { StepControl } from './step-control.js';
@@ -17,6 +18,8 @@ export interface FakeActionsOptions {
   readonly sharedStorage?: boolean;
   /** How time passes; default: by itself. */
   readonly pause?: Pause;
+  /** How what is done to single guests is to go; default: as to all others. */
+  readonly orders?: FakeOrders;
 }
 
 const FIRST_PORT = 5900;
@@ -43,14 +46,14 @@ export class FakeActions implements Omit<VirtActions, 'forceComplete'> {
     this.host = host;
     this.machine = options.network.storeOf(host);
     this.#store = options.network.images;
-    this.steps = new StepControl(options.pause);
+    this.steps = new StepControl(options.pause, options.orders);
     this.#actionMs = options.actionMs ?? 0;
     this.#sharedStorage = options.sharedStorage ?? false;
   }
 
   /** Step `destroy`; does nothing more when the guest is not here. */
   async destroy(uuid: string, { keepDisks = false }: DestroyOptions = {}): Promise<void> {
-    await this.steps.take('destroy', 0);
+    await this.steps.take('destroy', 0, { guest: { uuid } });
     if (keepDisks && this.machine.state(uuid) !== undefined) this.keptDisks.add(uuid);
     if (!keepDisks) this.keptDisks.delete(uuid);
     this.machine.remove(uuid);
@@ -59,14 +62,15 @@ export class FakeActions implements Omit<VirtActions, 'forceComplete'> {
   /** Step `power-on`. */
   async powerOn(instance: Instance, { signal }: WorkOptions = {}): Promise<void> {
     const uuid = this.#present(instance);
-    await this.steps.take('power-on', this.#actionMs, signal);
+    await this.steps.take('power-on', this.#actionMs, { guest: guestOf(instance), signal });
     this.machine.set(uuid, 'running');
   }
 
   /** Step `power-off`. */
   async powerOff(instance: Instance, { clean, signal }: PowerOffOptions): Promise<void> {
     const uuid = this.#present(instance);
-    await this.steps.take('power-off', clean ? this.#actionMs : 0, signal);
+    const guest = guestOf(instance);
+    await this.steps.take('power-off', clean ? this.#actionMs : 0, { guest, signal });
     this.machine.set(uuid, 'shutdown');
   }
 
@@ -74,27 +78,33 @@ export class FakeActions implements Omit<VirtActions, 'forceComplete'> {
   async reboot(instance: Instance, how: 'soft' | 'hard', { signal }: WorkOptions = {}): Promise<void> {
     if (how === 'hard') this.machine.takeBack(instance.get('uuid'));
     const uuid = this.#present(instance);
+    const options = { guest: guestOf(instance), signal };
     if (how === 'hard') {
-      await this.steps.take('power-off', 0, signal);
+      await this.steps.take('power-off', 0, options);
       this.machine.set(uuid, 'shutdown');
     }
-    await this.steps.take(how === 'hard' ? 'reboot-hard' : 'reboot-soft', this.#actionMs, signal);
+    await this.steps.take(how === 'hard' ? 'reboot-hard' : 'reboot-soft', this.#actionMs, options);
     this.machine.set(uuid, 'running');
   }
 
   /** Steps `copy-disk` and `upload-image`. */
-  async snapshot(instance: Instance, imageId: string, options: SnapshotOptions = {}): Promise<void> {
+  async snapshot(
+    instance: Instance,
+    imageId: string,
+    { signal, onUpload }: SnapshotOptions = {},
+  ): Promise<void> {
     this.#present(instance);
-    await this.steps.take('copy-disk', this.#actionMs / 2, options.signal);
-    await options.onUpload?.();
-    await this.steps.take('upload-image', this.#actionMs / 2, options.signal);
+    const its = { guest: guestOf(instance), signal };
+    await this.steps.take('copy-disk', this.#actionMs / 2, its);
+    await onUpload?.();
+    await this.steps.take('upload-image', this.#actionMs / 2, its);
     this.images.add(imageId);
     this.#store.add(imageId);
   }
 
   /** Three lines, of which the last is the guest's state (step `console-output`). */
   async consoleOutput(uuid: string, lines: number | null): Promise<string> {
-    await this.steps.take('console-output', 0);
+    await this.steps.take('console-output', 0, { guest: { uuid } });
     const state = this.machine.state(uuid);
     if (state === undefined) throw new HypervisorError(`Guest ${uuid} is not here`);
     const text = ['Linux version 0.0.1 (fake)', `guest ${uuid}`, `is ${state}`];

@@ -2,6 +2,7 @@ import { HypervisorError, MigrationPreCheckError, RolledBackError } from '../err
 import type { Networking } from '../network/networking.js';
 import type { Instance } from '../objects/instance.js';
 import type { ColdMoves, RestartOptions } from './cold-moves.js';
+import { type GuestNames, guestOf } from './fake-orders.js';
 import type { Hypervisors } from './hypervisors.js';
 import type { StepControl } from './step-control.js';
 import type { WorkOptions } from './work-options.js';
@@ -36,7 +37,7 @@ export class FakeColdMoves implements ColdMoves {
    */
   async checkDestination(instance: Instance): Promise<void> {
     const { host, network, steps } = this.#parts;
-    await steps.take('check-cold-destination', 0);
+    await steps.take('check-cold-destination', 0, { guest: guestOf(instance) });
     if (network.storeOf(host).state(instance.get('uuid')) === undefined) return;
     throw new MigrationPreCheckError('The guest is here already');
   }
@@ -54,12 +55,13 @@ export class FakeColdMoves implements ColdMoves {
     const uuid = instance.get('uuid');
     const here = network.storeOf(host);
     const before = here.state(uuid);
+    const guest = guestOf(instance);
     if (before === undefined) throw new HypervisorError(`Guest ${uuid} is not here`);
     try {
-      await steps.take('power-off', 0, signal);
+      await steps.take('power-off', 0, { guest, signal });
       here.set(uuid, 'shutdown');
       for (let round = 1; round <= ROUNDS; round += 1)
-        await steps.take('copy-disks', copyMs / ROUNDS, signal);
+        await steps.take('copy-disks', copyMs / ROUNDS, { guest, signal });
     } catch (error) {
       if (error instanceof RolledBackError) here.set(uuid, before);
       throw error;
@@ -81,26 +83,26 @@ export class FakeColdMoves implements ColdMoves {
     const { host, network, steps } = this.#parts;
     const uuid = instance.get('uuid');
     const here = network.storeOf(host);
-    await steps.take('finish-migration', 0, options.signal);
+    await steps.take('finish-migration', 0, { guest: guestOf(instance), signal: options.signal });
     if (here.state(uuid) === undefined && !here.expected().includes(uuid)) {
       throw new HypervisorError(`The disks of guest ${uuid} have not come`);
     }
     here.set(uuid, 'shutdown');
     here.unexpect(uuid);
-    await this.#start(uuid, options);
+    await this.#start(guestOf(instance), options);
   }
 
   /** Step `confirm-migration`. */
   async confirmMigration(instance: Instance, { signal }: WorkOptions = {}): Promise<void> {
     const { host, network, steps } = this.#parts;
-    await steps.take('confirm-migration', 0, signal);
+    await steps.take('confirm-migration', 0, { guest: guestOf(instance), signal });
     network.storeOf(host).dropKept(instance.get('uuid'));
   }
 
   /** Step `drop-disks`. */
   async dropDisks(instance: Instance): Promise<void> {
     const { host, network, steps } = this.#parts;
-    await steps.take('drop-disks', 0);
+    await steps.take('drop-disks', 0, { guest: guestOf(instance) });
     network.storeOf(host).unexpect(instance.get('uuid'));
   }
 
@@ -115,17 +117,17 @@ export class FakeColdMoves implements ColdMoves {
     here.takeBack(uuid);
     if (here.state(uuid) === undefined) throw new HypervisorError(`Nothing of guest ${uuid} was kept`);
     here.set(uuid, 'shutdown');
-    await steps.take('finish-revert', 0, options.signal);
-    await this.#start(uuid, options);
+    await steps.take('finish-revert', 0, { guest: guestOf(instance), signal: options.signal });
+    await this.#start(guestOf(instance), options);
   }
 
-  async #start(uuid: string, { powerOn, beforeStart, signal }: RestartOptions): Promise<void> {
+  async #start(guest: GuestNames, { powerOn, beforeStart, signal }: RestartOptions): Promise<void> {
     const { host, network, networking, steps } = this.#parts;
-    await steps.take('plug-vifs', 0, signal);
-    await networking.plug(uuid, host);
+    await steps.take('plug-vifs', 0, { guest, signal });
+    await networking.plug(guest.uuid, host);
     if (!powerOn) return;
     await beforeStart?.();
-    await steps.take('start-guest', 0, signal);
-    network.storeOf(host).set(uuid, 'running');
+    await steps.take('start-guest', 0, { guest, signal });
+    network.storeOf(host).set(guest.uuid, 'running');
   }
 }

@@ -2,6 +2,7 @@ import { HypervisorError } from '../errors.js';
 import type { Networking } from '../network/networking.js';
 import type { Instance } from '../objects/instance.js';
 import type { RestartOptions } from './cold-moves.js';
+import { guestOf } from './fake-orders.js';
 import type { Hypervisors } from './hypervisors.js';
 import type { SnapshotMoves } from './snapshot-moves.js';
 import type { StepControl } from './step-control.js';
@@ -28,7 +29,7 @@ export class FakeSnapshotMoves implements SnapshotMoves {
   async keepDisks(instance: Instance): Promise<void> {
     const { host, network, steps } = this.#parts;
     network.storeOf(host).keep(instance.get('uuid'));
-    await steps.take('keep-disks', 0);
+    await steps.take('keep-disks', 0, { guest: guestOf(instance) });
   }
 
   /**
@@ -41,18 +42,19 @@ export class FakeSnapshotMoves implements SnapshotMoves {
     { powerOn, beforeStart, signal }: RestartOptions,
   ): Promise<void> {
     const { host, network, networking, steps, spawnMs } = this.#parts;
-    const uuid = instance.get('uuid');
+    const guest = guestOf(instance);
+    const { uuid } = guest;
     const here = network.storeOf(host);
     if (here.state(uuid) !== undefined) throw new HypervisorError(`Guest ${uuid} is here already`);
     if (imageId !== null && !network.images.has(imageId)) throw new HypervisorError(`No image ${imageId}`);
-    await steps.take('create-disks', spawnMs / 2, signal);
+    await steps.take('create-disks', spawnMs / 2, { guest, signal });
     here.set(uuid, 'shutdown');
     try {
-      await steps.take('plug-vifs', 0, signal);
+      await steps.take('plug-vifs', 0, { guest, signal });
       await networking.plug(uuid, host);
       if (!powerOn) return;
       await beforeStart?.();
-      await steps.take('start-guest', spawnMs / 2, signal);
+      await steps.take('start-guest', spawnMs / 2, { guest, signal });
       here.set(uuid, 'running');
     } catch (error) {
       here.remove(uuid);

@@ -6,6 +6,9 @@ import { LibvirtLiveMigrateData } from '../objects/migrate-data.js';
 import type { Guest, GuestState, LiveMigrateOptions, SpawnOptions, VirtDriver } from './driver.js';
 import { FakeActions, type FakeActionsOptions } from './fake-actions.js';
 import { FakeColdMoves } from './fake-cold-moves.js';
+import { type CopyPlan, FakeCopying } from './fake-copying.js';
+import { guestOf, NO_ORDERS } from './fake-orders.js';
+import { FakeGuestControl } from './fake-guest-control.js';
 import { FakeSnapshotMoves } from './fake-snapshot-moves.js';
 import { FakeImages } from './images.js';
 
@@ -23,10 +26,6 @@ export interface FakeVirtOptions extends FakeActionsOptions {
 
 const MACHINE: Resources = Object.freeze({ vcpus: 64, memoryMb: 262_144, diskGb: 4096 });
 
-/** Pieces in which memory is copied; progress is told after each. */
-const ROUNDS = 40;
-const MB = 1024 * 1024;
-
 /**
  * A hypervisor without guests to speak of: it knows which it has, takes its time, and fails when it is told to. It
  * stands for the machine, not for the process: what is on it survives a restart of the service.
@@ -36,11 +35,13 @@ export class FakeVirtDriver extends FakeActions implements VirtDriver {
   readonly coldMoves: FakeColdMoves;
   /** What it does for those that move to another cell. */
   readonly snapshotMoves: FakeSnapshotMoves;
+  /** What else it does to guests that stay here. */
+  readonly control: FakeGuestControl;
   /** What it keeps for new instances. */
   readonly imageCache: FakeImages;
   readonly #options: FakeVirtOptions;
-  /** Live migrations that copy, by guest: how each is made to end its copying. */
-  readonly #copying = new Map<string, AbortController>();
+  /** Live migrations that copy, by guest. */
+  readonly #copying = new Map<string, FakeCopying>();
 
   constructor(host: string, options: FakeVirtOptions) {
     super(host, options);
@@ -48,6 +49,8 @@ export class FakeVirtDriver extends FakeActions implements VirtDriver {
     const { network, networking, spawnMs, migrationMs: copyMs } = options;
     this.coldMoves = new FakeColdMoves({ host, network, networking, steps: this.steps, copyMs });
     this.snapshotMoves = new FakeSnapshotMoves({ host, network, networking, steps: this.steps, spawnMs });
+    const { machine, steps } = this;
+    this.control = new FakeGuestControl({ machine, steps, actionMs: options.actionMs ?? 0 });
     this.imageCache = new FakeImages(this.steps);
   }
 
@@ -82,16 +85,17 @@ export class FakeVirtDriver extends FakeActions implements VirtDriver {
    * @throws HypervisorError (`ERR_HYPERVISOR`) when the guest is here already; OperationAbortedError (`ERR_ABORTED`)
    */
   async spawn(instance: Instance, { signal, beforeStart }: SpawnOptions = {}): Promise<void> {
-    const uuid = instance.get('uuid');
+    const guest = guestOf(instance);
+    const { uuid } = guest;
     if (this.#has(uuid)) throw new HypervisorError(`Guest ${uuid} is here already`);
     const half = this.#options.spawnMs / 2;
-    await this.steps.take('create-disks', half, signal);
+    await this.steps.take('create-disks', half, { guest, signal });
     this.machine.set(uuid, 'paused');
     try {
-      await this.steps.take('plug-vifs', 0, signal);
+      await this.steps.take('plug-vifs', 0, { guest, signal });
       await this.#options.networking.plug(uuid, this.host);
       await beforeStart?.();
-      await this.steps.take('start-guest', half, signal);
+      await this.steps.take('start-guest', half, { guest, signal });
       this.machine.set(uuid, 'running');
     } catch (error) {
       this.machine.remove(uuid);
@@ -107,7 +111,7 @@ export class FakeVirtDriver extends FakeActions implements VirtDriver {
     instance: Instance,
     wishes: { readonly blockMigration: boolean | null; readonly diskOverCommit: boolean | null },
   ): Promise<LibvirtLiveMigrateData> {
-    await this.steps.take('check-destination', 0);
+    await this.steps.take('check-destination', 0, { guest: guestOf(instance) });
     if (this.#has(instance.get('uuid'))) throw new MigrationPreCheckError('The guest is here already');
     return LibvirtLiveMigrateData.create({
       filename: `tmp${instance.get('uuid').slice(0, 8)}`,
@@ -126,7 +130,7 @@ export class FakeVirtDriver extends FakeActions implements VirtDriver {
     instance: Instance,
     data: LibvirtLiveMigrateData,
   ): Promise<LibvirtLiveMigrateData> {
-    await this.steps.take('check-source', 0);
+    await this.steps.take('check-source', 0, { guest: guestOf(instance) });
     if (!this.#has(instance.get('uuid'))) throw new MigrationPreCheckError('The guest is not here');
     return data.clone().update({
       is_shared_instance_path: false,
@@ -140,14 +144,14 @@ export class FakeVirtDriver extends FakeActions implements VirtDriver {
   async preLiveMigration(instance: Instance, data: LibvirtLiveMigrateData): Promise<LibvirtLiveMigrateData> {
     const uuid = instance.get('uuid');
     this.machine.expect(uuid);
-    await this.steps.take('pre-live-migration', 0);
+    await this.steps.take('pre-live-migration', 0, { guest: guestOf(instance) });
     await this.#options.networking.plug(uuid, this.host);
     return data.clone().update({ old_vol_attachment_ids: {}, wait_for_vif_plugged: true });
   }
 
   /**
-   * Copies memory for `migrationMs`, in equal pieces (step `copy-memory` for each), then hands the guest over (step
-   * `switch-over`). It runs here until then, also when this rejects.
+   * Copies what is ordered, by default all memory in `migrationMs` (step `copy-memory` for each piece, `post-copy` once it
+   * is forced), then hands the guest over (step `switch-over`). It is here until then, also when this rejects.
    * @throws HypervisorError (`ERR_HYPERVISOR`) when the guest is not here, or not expected there;
    * OperationAbortedError (`ERR_ABORTED`)
    */
@@ -155,55 +159,47 @@ export class FakeVirtDriver extends FakeActions implements VirtDriver {
     instance: Instance,
     dest: string,
     _data: LibvirtLiveMigrateData,
-    { signal, onProgress }: LiveMigrateOptions = {},
+    options: LiveMigrateOptions = {},
   ): Promise<void> {
-    const uuid = instance.get('uuid');
+    const guest = guestOf(instance);
+    const { uuid } = guest;
     if (!this.#has(uuid)) throw new HypervisorError(`Guest ${uuid} is not here`);
-    const total = instance.get('memory_mb') * MB;
-    await this.#copyMemory(uuid, signal, (round) => {
-      const processed = Math.round((total * round) / ROUNDS);
-      onProgress?.({ total, processed, remaining: total - processed });
-    });
-    onProgress?.({ total, processed: total, remaining: 0 });
-    await this.steps.take('switch-over', 0, signal);
-    if (!this.machine.move(uuid, dest)) throw new HypervisorError(`${dest} does not expect guest ${uuid}`);
-  }
-
-  /** Round by round, until all is copied, or the guest is stopped so that all the rest is copied at once. */
-  async #copyMemory(
-    uuid: string,
-    signal: AbortSignal | undefined,
-    onCopied: (round: number) => void,
-  ): Promise<void> {
-    const force = new AbortController();
-    this.#copying.set(uuid, force);
-    // One for all rounds: signals made of others are dear.
-    const either = signal ? AbortSignal.any([signal, force.signal]) : force.signal;
+    const copying = new FakeCopying(this.steps, guest, this.#planFor(instance));
+    this.#copying.set(uuid, copying);
     try {
-      for (let round = 1; round <= ROUNDS; round += 1) {
-        await this.steps.take('copy-memory', this.#options.migrationMs / ROUNDS, either);
-        onCopied(round);
-      }
-    } catch (error) {
-      if (!force.signal.aborted || signal?.aborted === true) throw error;
+      await copying.run(options);
+      await this.steps.take('switch-over', 0, { guest, signal: options.signal });
     } finally {
       this.#copying.delete(uuid);
     }
+    if (!this.machine.move(uuid, dest)) throw new HypervisorError(`${dest} does not expect guest ${uuid}`);
+  }
+
+  #planFor(instance: Instance): CopyPlan {
+    const { migrationMs, orders = NO_ORDERS } = this.#options;
+    const memoryMib = instance.get('memory_mb');
+    const order = orders.of(guestOf(instance));
+    return {
+      memoryMib: order.copyMib ?? memoryMib,
+      diskMib: order.diskMib ?? 0,
+      bandwidthMibS: order.bandwidthMibS ?? (memoryMib / migrationMs) * 1000,
+      dirtyMibS: order.dirtyMibS ?? 0,
+    };
   }
 
   /**
-   * What is left is copied at once.
-   * @throws HypervisorError (`ERR_HYPERVISOR`) when no memory of this guest is being copied
+   * The guest stands still while the rest is copied.
+   * @throws HypervisorError (`ERR_HYPERVISOR`) when this guest is not being copied
    */
   async forceComplete(uuid: string): Promise<void> {
     const copying = this.#copying.get(uuid);
     if (!copying) throw new HypervisorError(`Guest ${uuid} is not being copied`);
-    copying.abort();
+    copying.force();
   }
 
   /** Step `post-at-source`, and no more: nothing is left here. */
-  async postLiveMigrationAtSource(_instance: Instance): Promise<void> {
-    await this.steps.take('post-at-source', 0);
+  async postLiveMigrationAtSource(instance: Instance): Promise<void> {
+    await this.steps.take('post-at-source', 0, { guest: guestOf(instance) });
   }
 
   /**
@@ -211,7 +207,7 @@ export class FakeVirtDriver extends FakeActions implements VirtDriver {
    * @throws HypervisorError (`ERR_HYPERVISOR`) when the guest has not come
    */
   async postLiveMigrationAtDestination(instance: Instance): Promise<void> {
-    await this.steps.take('post-at-destination', 0);
+    await this.steps.take('post-at-destination', 0, { guest: guestOf(instance) });
     if (!this.#has(instance.get('uuid'))) throw new HypervisorError('The guest has not come');
   }
 
@@ -220,13 +216,13 @@ export class FakeVirtDriver extends FakeActions implements VirtDriver {
     instance: Instance,
     _options: { readonly destroyDisks: boolean },
   ): Promise<void> {
-    await this.steps.take('rollback-at-destination', 0);
+    await this.steps.take('rollback-at-destination', 0, { guest: guestOf(instance) });
     this.machine.unexpect(instance.get('uuid'));
   }
 
-  /** Does nothing. */
-  async disconnectVolume(_instance: Instance, _volumeId: string): Promise<void> {
-    // Fake disks have no connections.
+  /** Step `disconnect-volume`, and no more: fake disks have no connections. */
+  async disconnectVolume(instance: Instance, _volumeId: string): Promise<void> {
+    await this.steps.take('disconnect-volume', 0, { guest: guestOf(instance) });
   }
 
   #has(uuid: string): boolean {

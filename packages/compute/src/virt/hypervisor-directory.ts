@@ -142,8 +142,9 @@ export class HypervisorDirectory implements Hypervisors {
   }
 
   #hosts(): readonly string[] {
-    return readdirSync(this.#root)
-      .filter((name) => !name.startsWith('.'))
+    return readdirSync(this.#root, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
+      .map(({ name }) => name)
       .sort();
   }
 }

@@ -22,7 +22,7 @@ export class FakeImages implements ImageCache {
   /** Remembers the image, as long as this object lives. */
   async cache(imageId: string, { signal }: WorkOptions = {}): Promise<boolean> {
     if (this.#cached.has(imageId)) return false;
-    await this.#steps.take('cache-image', 0, signal);
+    await this.#steps.take('cache-image', 0, { signal });
     this.#cached.add(imageId);
     return true;
   }

@@ -24,6 +24,9 @@ export interface ReplyBox {
 
 /** After so many messages in one go timers and sockets get their turn, as they would with a broker outside. */
 const BURST = 256;
+/** … or after so long, since handlers may take long at each: looked at after every few messages. */
+const BURST_MS = 10;
+const LOOK_AFTER = 8;
 
 /** Runs what it is given outside any caller's async context: a handler must not find its sender's. */
 const outside = AsyncLocalStorage.snapshot();
@@ -46,6 +49,8 @@ export class MemoryBroker implements Rounds {
   #due: MemoryQueue[] = [];
   #roundPlanned = false;
   #burst = 0;
+  #burstSince = 0;
+  #lookAt = LOOK_AFTER;
   /** Neither confirms nor delivers while set. */
   #stalled = false;
 
@@ -171,12 +176,22 @@ export class MemoryBroker implements Rounds {
   #planRound(): void {
     if (this.#roundPlanned || this.#stalled) return;
     this.#roundPlanned = true;
-    if (this.#burst < BURST) queueMicrotask(this.#round);
-    else setImmediate(this.#afterOthers);
+    if (this.#othersAreDue()) setImmediate(this.#afterOthers);
+    else queueMicrotask(this.#round);
+  }
+
+  #othersAreDue(): boolean {
+    if (this.#burst < this.#lookAt) return false;
+    if (this.#burst >= BURST) return true;
+    if (performance.now() - this.#burstSince > BURST_MS) this.#burst = BURST;
+    else this.#lookAt = this.#burst + LOOK_AFTER;
+    return this.#burst >= BURST;
   }
 
   readonly #afterOthers = (): void => {
     this.#burst = 0;
+    this.#burstSince = performance.now();
+    this.#lookAt = LOOK_AFTER;
     this.#round();
   };
 
@@ -206,7 +221,7 @@ export class MemoryBroker implements Rounds {
 
   #serve(queue: MemoryQueue): void {
     while (queue.length > 0) {
-      if (this.#burst >= BURST) {
+      if (this.#othersAreDue()) {
         this.schedule(queue);
         return;
       }

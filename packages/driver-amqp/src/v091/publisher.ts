@@ -7,38 +7,36 @@ import {
   TransportClosedError,
   within,
 } from '@ebbgate/core';
-import { type ChannelModel, type ConfirmChannel, IllegalOperationError, type Message } from 'amqplib';
+import { type ChannelModel, IllegalOperationError } from 'amqplib';
 import { asBrokerError, isNotFound, isRefused } from '../broker-errors.js';
 import type { ExchangeDeclaration } from '../topology.js';
 import { ChannelNotOpenedError, openConfirmChannel } from './channel.js';
 import { type BrokerConnection, closedError, type ConnectionUser } from './connection.js';
 import { Declarations } from './declarations.js';
+import { PublishChannel } from './publish-channel.js';
 import { SendRoom } from './send-room.js';
-import { type Keeper, type Outgoing, Unconfirmed } from './unconfirmed.js';
+import { type Outgoing, SendAgain, type Unconfirmed } from './unconfirmed.js';
 
-/** Overdue messages that the broker may still confirm: with more of them the channel is given up, to keep memory bounded. */
-const MOST_OVERDUE = 10_000;
-const MOST_OVERDUE_BYTES = 32 * 1024 ** 2;
 /** So many channels may one message outlive: perhaps it is the one that ends them. */
 const MOST_CHANNELS = 3;
-
-/** Thrown inside to say: try again, nothing has reached the broker or it does no harm. */
-class SendAgain extends Error {}
+/** A channel that was refused a message is replaced, at most once in this time, and when there are not too many. */
+const RENEW_MS = 1000;
+const MOST_AT_ONCE = 8;
 
 /**
- * Publishes on one confirm channel. A send resolves when the broker has confirmed it; it is refused when the broker has
- * returned it, *unknown* when the connection was lost in between.
+ * Publishes on one confirm channel at a time. A send resolves when the broker has confirmed it; it is refused when the
+ * broker has returned it, *unknown* when the connection was lost in between.
  */
-export class Publisher implements ConnectionUser, Keeper {
-  readonly entries: Set<Unconfirmed> = new Set();
+export class Publisher implements ConnectionUser {
   readonly #connection: BrokerConnection;
   readonly #logger: Logger;
-  #channel: ConfirmChannel | undefined;
-  #opening: Promise<ConfirmChannel> | undefined;
+  #channel: PublishChannel | undefined;
+  #opening: Promise<PublishChannel> | undefined;
+  /** That one, and those it has replaced on which messages are under way. */
+  readonly #channels = new Set<PublishChannel>();
+  #renewedAtMs = -Infinity;
   #declarations: Declarations | undefined;
   readonly #room = new SendRoom();
-  #overdue = 0;
-  #overdueBytes = 0;
   /** The last that was told of. */
   #notOpened: ChannelNotOpenedError | undefined;
 
@@ -58,10 +56,14 @@ export class Publisher implements ConnectionUser, Keeper {
   onDown(cause: Error): void {
     this.#declarations = undefined;
     const isClosed = this.#connection.state === 'closed';
-    this.#forget(({ outgoing }) => {
+    const why = ({ outgoing }: Unconfirmed): Error => {
       if (isClosed) return new TransportClosedError('The transport was closed', { outcome: 'unknown' });
       return outgoing?.repeatable ? new SendAgain('the connection was lost') : lost('The connection', cause);
-    });
+    };
+    this.#leave();
+    const channels = [...this.#channels];
+    this.#channels.clear();
+    for (const channel of channels) channel.fail(why);
   }
 
   send(outgoing: Outgoing): Promise<void> {
@@ -73,19 +75,6 @@ export class Publisher implements ConnectionUser, Keeper {
       this.#connection.state === 'connected' &&
       (exchange === undefined || this.#declarations?.has(exchange.name) === true);
     return ready ? this.#write(channel, outgoing, true) : this.#sendWhenReady(outgoing);
-  }
-
-  onOverdue(bytes: number): void {
-    this.#overdue += 1;
-    this.#overdueBytes += bytes;
-    const channel = this.#channel;
-    if (!channel || (this.#overdue < MOST_OVERDUE && this.#overdueBytes < MOST_OVERDUE_BYTES)) return;
-    this.#giveUp(channel, new Error(`The broker has left ${String(this.#overdue)} messages unconfirmed`));
-  }
-
-  onLateConfirm(bytes: number): void {
-    this.#overdue = Math.max(0, this.#overdue - 1); // that of a channel that was given up is counted no more
-    this.#overdueBytes = Math.max(0, this.#overdueBytes - bytes);
   }
 
   /** Retry and deadline bound all of it. @param cause - why the first attempt has failed, if there was one */
@@ -124,7 +113,7 @@ export class Publisher implements ConnectionUser, Keeper {
   }
 
   /** A channel that can be written to, the exchange declared. */
-  async #ready(outgoing: Outgoing): Promise<ConfirmChannel> {
+  async #ready(outgoing: Outgoing): Promise<PublishChannel> {
     const { deadline, retry, exchange } = outgoing;
     const model = await this.#connection.whenUp(deadline, retry);
     if (this.#connection.state === 'blocked')
@@ -160,7 +149,7 @@ export class Publisher implements ConnectionUser, Keeper {
     }
   }
 
-  #open(model: ChannelModel): Promise<ConfirmChannel> {
+  #open(model: ChannelModel): Promise<PublishChannel> {
     if (this.#opening) return this.#opening;
     const opening = this.#openOn(model);
     this.#opening = opening;
@@ -170,79 +159,80 @@ export class Publisher implements ConnectionUser, Keeper {
     return opening;
   }
 
-  async #openOn(model: ChannelModel): Promise<ConfirmChannel> {
-    const channel = await openConfirmChannel(model, (error) => {
-      if (this.#channel !== channel) return;
-      if (error) this.#lost(error);
-      else this.#channel = this.#opening = undefined; // with its connection: `onDown` follows, and knows why
+  async #openOn(model: ChannelModel): Promise<PublishChannel> {
+    const raw = await openConfirmChannel(model, (error) => {
+      if (error) this.#lost(channel, error);
+      else channel.end(); // with its connection: `onDown` follows, and knows why
+      if (channel === this.#channel) this.#channel = this.#opening = undefined;
     });
-    channel.on('drain', () => {
+    const channel = new PublishChannel(raw, {
+      onRefused: (self) => {
+        this.#renew(self);
+      },
+      onOverdue: (self, why) => {
+        this.#lost(self, why);
+        self.close();
+      },
+      onRetired: (self) => this.#channels.delete(self),
+    });
+    raw.on('drain', () => {
       if (channel === this.#channel) this.#room.onDrain();
     });
-    channel.on('return', (message) => {
-      this.#returned(message);
-    });
-    if (this.#connection.model === model) this.#channel = channel;
+    if (this.#connection.model === model) {
+      this.#channel = channel;
+      this.#channels.add(channel);
+    }
     return channel;
   }
 
-  #giveUp(channel: ConfirmChannel, why: Error): void {
-    this.#lost(why);
-    void channel.close().catch(() => undefined); // it is of no use any more
+  /**
+   * A refusal may be the channel's own fault: one that met a quorum queue between two leaders is refused by it for ever.
+   * What is sent from here on has a new one.
+   */
+  #renew(channel: PublishChannel): void {
+    const nowMs = performance.now();
+    if (channel !== this.#channel || this.#channels.size >= MOST_AT_ONCE) return;
+    if (nowMs - this.#renewedAtMs < RENEW_MS) return;
+    this.#renewedAtMs = nowMs;
+    this.#leave();
+    channel.retire();
   }
 
   /** @param orAgain - the first attempt: when it fails the others follow, else it rejects with SendAgain */
-  #write(channel: ConfirmChannel, outgoing: Outgoing, orAgain = false): Promise<void> {
+  #write(channel: PublishChannel, outgoing: Outgoing, orAgain = false): Promise<void> {
     return new Promise((resolve, reject) => {
       const fail = (error: Error): void => {
         if (orAgain && error instanceof SendAgain) resolve(this.#sendWhenReady(outgoing, error));
         else reject(error);
       };
-      const entry = new Unconfirmed(outgoing, this, resolve, fail);
-      const { exchange, routingKey, body, properties } = outgoing;
-      const onConfirm = (error: unknown): void => {
-        if (channel === this.#channel) entry.confirmed(error); // else settled with its channel
-      };
       try {
-        const room = channel.publish(exchange?.name ?? '', routingKey, body, properties, onConfirm);
-        if (!room) this.#room.onFull();
+        if (!channel.write(outgoing, resolve, fail)) this.#room.onFull();
       } catch (error) {
-        entry.fail(this.#notWritten(channel, error));
+        fail(this.#notWritten(channel, error));
       }
     });
   }
 
   /** amqplib has thrown: the channel is closed or closing, or the message is none that AMQP can carry. */
-  #notWritten(channel: ConfirmChannel, error: unknown): Error {
+  #notWritten(channel: PublishChannel, error: unknown): Error {
     if (!(error instanceof IllegalOperationError)) return asBrokerError(error, 'Cannot publish');
-    if (this.#channel === channel) this.#lost(undefined);
+    this.#lost(channel, undefined);
     return new SendAgain('the channel was closed');
-  }
-
-  /** A return names no message, and comes before its confirm: found by address and content. */
-  #returned(message: Message): void {
-    const { exchange, routingKey } = message.fields;
-    for (const entry of this.entries) {
-      const { outgoing } = entry;
-      const same = outgoing?.routingKey === routingKey && (outgoing.exchange?.name ?? '') === exchange;
-      if (same && !entry.returned && outgoing.body.equals(message.content)) {
-        entry.returned = true;
-        return;
-      }
-    }
   }
 
   /**
    * The channel alone is gone. What was for an exchange that is missing was not taken, and is sent again once the exchange
    * is declared; what else was under way the broker may have or not.
    */
-  #lost(error: Error | undefined): void {
+  #lost(channel: PublishChannel, error: Error | undefined): void {
+    if (!this.#channels.delete(channel)) return;
+    if (channel === this.#channel) this.#leave();
     const missing = error !== undefined && isNotFound(error) ? error.message : undefined;
     const cause = error && redactedCause(error);
     if (cause && missing === undefined)
       this.#logger.warn({ err: cause }, 'A publishing channel was lost; it is opened again');
     this.#declarations?.forget();
-    this.#forget(({ outgoing }) => {
+    channel.fail(({ outgoing }) => {
       const name = outgoing?.exchange?.name;
       const isMissing = name !== undefined && missing?.includes(`'${name}'`) === true;
       if (isMissing || outgoing?.repeatable) return new SendAgain('the channel was closed', { cause });
@@ -250,13 +240,11 @@ export class Publisher implements ConnectionUser, Keeper {
     });
   }
 
-  #forget(why: (entry: Unconfirmed) => Error): void {
+  /** The next send opens another channel. */
+  #leave(): void {
     this.#channel = undefined;
     this.#opening = undefined;
     this.#room.onEnd();
-    this.#overdue = 0;
-    this.#overdueBytes = 0;
-    for (const entry of [...this.entries]) entry.fail(why(entry));
   }
 
   #inTime<T>(work: Promise<T>, { deadline }: Outgoing): Promise<T> {

@@ -21,9 +21,14 @@ export interface Outgoing {
   readonly repeatable: boolean;
 }
 
+/** Rejects a send to say: try again, nothing has reached the broker or it does no harm. */
+export class SendAgain extends Error {}
+
 /** Who keeps what is not confirmed yet. */
 export interface Keeper {
-  readonly entries: Set<Unconfirmed>;
+  add(entry: Unconfirmed): void;
+  /** Gives whether it was kept. */
+  remove(entry: Unconfirmed): boolean;
   /** Its deadline came first: the broker may still confirm it. */
   onOverdue(bytes: number): void;
   /** The broker has confirmed what was overdue. */
@@ -47,7 +52,7 @@ export class Unconfirmed extends TimerEntry {
     this.#keeper = keeper;
     this.#resolve = resolve;
     this.#reject = reject;
-    keeper.entries.add(this);
+    keeper.add(this);
     timers.add(this, outgoing.deadline.remainingMs);
   }
 
@@ -59,7 +64,7 @@ export class Unconfirmed extends TimerEntry {
   confirmed(error: unknown): void {
     const outgoing = this.#outgoing;
     if (!outgoing) this.#keeper.onLateConfirm(this.#bytes);
-    else if (error) this.fail(new MessageDeliveryError('The broker refused the message (basic.nack)'));
+    else if (error) this.fail(refused(outgoing));
     else if (this.returned) this.fail(new MessageUndeliverableError(undeliverable(outgoing)));
     else if (this.#leave()) this.#resolve();
   }
@@ -80,8 +85,13 @@ export class Unconfirmed extends TimerEntry {
 
   #leave(): boolean {
     timers.remove(this);
-    return this.#keeper.entries.delete(this);
+    return this.#keeper.remove(this);
   }
+}
+
+function refused({ repeatable }: Outgoing): Error {
+  if (repeatable) return new SendAgain('it was refused (basic.nack)');
+  return new MessageDeliveryError('The broker refused the message (basic.nack)');
 }
 
 function undeliverable({ exchange, routingKey }: Outgoing): string {

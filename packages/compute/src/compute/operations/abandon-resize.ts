@@ -1,24 +1,32 @@
 import { takeAllocationsBack } from '../../db/move-allocations.js';
+import { UnexpectedStateError } from '../../errors.js';
+import { faultOf } from '../../objects/instance-fault.js';
 import { Attempts } from '../attempts.js';
 import type { HostContext } from '../host-context.js';
+import { cutOff } from '../instance-action.js';
 import { NO_OTHER_SIZE, type ResizeJob } from './resize-job.js';
 
 /**
  * Ends a move of which nothing has been done but the choice of a host: the instance is as it was. Messages about it that
- * are still under way find that it is over.
+ * are still under way find that it is over. The migration ends last: until then the next start does all of it again.
  * @throws UnexpectedStateError (`ERR_UNEXPECTED_STATE`) when the source has begun meanwhile, and nothing has happened
  */
-export async function abandonResize({ records, logger }: HostContext, job: ResizeJob): Promise<void> {
+export async function abandonResize({ records, logger, host }: HostContext, job: ResizeJob): Promise<void> {
   const { uuid: instanceUuid, migrationUuid, migration } = job;
-  const preparing = { status: ['pre-migrating'] } as const;
-  await records.migrations.update(migrationUuid, { status: 'error' }, preparing);
+  const { instances, migrations } = records;
+  const task = (await instances.get(instanceUuid)).get('task_state');
+  if (task === 'resize_migrating') throw new UnexpectedStateError('The source has begun');
+  if (task === 'resize_prep') {
+    const before = { ...NO_OTHER_SIZE, task_state: null, fault: faultOf(cutOff(), host) };
+    await instances.update(instanceUuid, before, { task_state: [task] }); // what the source finds when it begins
+  }
   const attempts = new Attempts(logger, { instance: instanceUuid, migration: migrationUuid });
   const dest = migration.find('dest_compute') ?? null;
   await attempts.make('giving the allocations back', () =>
     takeAllocationsBack(records.allocations, { instanceUuid, migrationUuid, dest }),
   );
-  await attempts.make('resetting the instance', () => {
-    const changes = { ...NO_OTHER_SIZE, task_state: null };
-    return records.instances.update(instanceUuid, changes, { task_state: ['resize_prep'] });
-  });
+  const preparing = { status: ['pre-migrating'] } as const;
+  await attempts.make('recording the error', () =>
+    migrations.update(migrationUuid, { status: 'error' }, preparing),
+  );
 }

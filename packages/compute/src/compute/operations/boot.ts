@@ -1,12 +1,13 @@
 import type { RequestContext } from '@ebbgate/core';
 import { ExternalEventError, OperationAbortedError, UnexpectedStateError } from '../../errors.js';
+import { faultOf } from '../../objects/instance-fault.js';
 import type { Instance, InstanceFields } from '../../objects/instance.js';
 import { POWER_STATE, type TaskState } from '../../objects/states.js';
 import type { ArgsOf, ComputeMethods } from '../../rpc/methods.js';
 import { mayRetry } from '../../scheduler/build-attempts.js';
 import { beginInBackground } from '../background.js';
 import type { HostContext } from '../host-context.js';
-import { UnsettledWriteError, writeSurely } from '../sure-write.js';
+import { onceAnswered, UnsettledWriteError, writeSurely } from '../sure-write.js';
 import type { WorkPool } from '../work-pool.js';
 
 /** What is being done to an instance while it is built here. */
@@ -42,11 +43,14 @@ export class Boot {
   async #build(context: RequestContext, args: BuildArgs, signal: AbortSignal): Promise<void> {
     const uuid = args.instance.get('uuid');
     await this.#takeUp(uuid);
+    let isMade = false;
     try {
       await this.#make(uuid, signal);
+      isMade = true;
       await this.#recordActive(uuid);
     } catch (error) {
-      const isUnknown = error instanceof UnsettledWriteError; // it may be active, with the guest that is here
+      // It may be active, with the guest that is here.
+      const isUnknown = isMade && error instanceof UnsettledWriteError;
       if (!isUnknown && !this.#host.lifetime.aborted) await this.#fail(context, args, uuid, error);
       throw error;
     }
@@ -67,20 +71,21 @@ export class Boot {
     } catch (error) {
       // Nothing has been made here, and a guest that is here is another message's: only the record may be ours.
       if (error instanceof UnsettledWriteError && !lifetime.aborted) {
-        await this.#attempt(uuid, () => this.#giveUp(uuid));
+        await this.#attempt(uuid, () => this.#giveUp(uuid, error));
       }
       throw error;
     }
   }
 
-  async #giveUp(uuid: string): Promise<void> {
+  async #giveUp(uuid: string, error: unknown): Promise<void> {
     const { host, records } = this.#host;
     const untouched = {
       vm_state: ['building'],
       task_state: ['scheduling', null],
       host: [host, null],
     } as const;
-    await records.instances.update(uuid, { vm_state: 'error', task_state: null }, untouched);
+    const failed = { vm_state: 'error', task_state: null, fault: faultOf(error, host) } as const;
+    await records.instances.update(uuid, failed, untouched);
     await records.allocations.release(uuid, host);
   }
 
@@ -143,33 +148,35 @@ export class Boot {
     await this.#attempt(uuid, () =>
       records.instances.update(
         uuid,
-        { vm_state: 'error', task_state: null },
-        { vm_state: ['building'], task_state: [...BUILD_TASKS, 'scheduling'], host: [host, null] },
+        { vm_state: 'error', task_state: null, fault: faultOf(error, host) },
+        { vm_state: ['building'], task_state: BUILD_TASKS, host: [host] },
       ),
     );
   }
 
-  /** Another host is to try: the instance is as it was before it came here. */
+  /**
+   * Another host is to try. The conductor that takes it writes that the instance is not here any more: sent twice it is taken
+   * once, and one that was not sent is still this host's at its next start.
+   */
   async #handOn(context: RequestContext, args: BuildArgs, uuid: string): Promise<void> {
     const { host, records, conductorApi } = this.#host;
-    const instance = await records.instances.update(
-      uuid,
-      { host: null, node: null, launched_on: null, task_state: 'scheduling' },
-      { vm_state: ['building'], task_state: BUILD_TASKS, host: [host] },
-    );
-    await conductorApi.cast(context, 'build_instances', {
-      instances: [instance],
-      image: args.image,
-      filter_properties: args.filter_properties,
-      admin_password: args.admin_password,
-      injected_files: args.injected_files,
-      requested_networks: args.requested_networks,
-      security_groups: args.security_groups,
-      block_device_mapping: args.block_device_mapping,
-      legacy_bdm: false,
-      request_spec: args.request_spec,
-      host_lists: args.host_list === null ? null : [args.host_list],
-    });
+    const ours = { vm_state: ['building'], task_state: BUILD_TASKS, host: [host] } as const;
+    const instance = await records.instances.update(uuid, { progress: 0 }, ours);
+    const send = (): Promise<void> =>
+      conductorApi.cast(context, 'build_instances', {
+        instances: [instance],
+        image: args.image,
+        filter_properties: args.filter_properties,
+        admin_password: args.admin_password,
+        injected_files: args.injected_files,
+        requested_networks: args.requested_networks,
+        security_groups: args.security_groups,
+        block_device_mapping: args.block_device_mapping,
+        legacy_bdm: false,
+        request_spec: args.request_spec,
+        host_lists: args.host_list === null ? null : [args.host_list],
+      });
+    await onceAnswered(this.#host, send);
   }
 
   /** One step of several that must all be tried. */

@@ -1,6 +1,7 @@
 import type { RequestContext } from '@ebbgate/core';
 import { POWER_STATE } from '../../objects/states.js';
 import type { ArgsOf, ComputeMethods } from '../../rpc/methods.js';
+import { faultOf } from '../../objects/instance-fault.js';
 import { Attempts } from '../attempts.js';
 import type { HostContext } from '../host-context.js';
 import { beginAction } from '../instance-action.js';
@@ -36,18 +37,20 @@ export class ConfirmResize {
     }
     try {
       await this.#confirm(job, signal);
-      await this.#settle(job);
     } catch (error) {
-      if (!this.#host.lifetime.aborted) await this.#failed(job);
+      if (!this.#host.lifetime.aborted) await this.#failed(job, error);
       throw error;
     }
-    await records.allocations.release(job.migrationUuid);
   }
 
-  async #confirm({ uuid, migrationUuid }: ResizeJob, signal: AbortSignal): Promise<void> {
+  /** The migration last: until it is `confirmed` the next start does all of it again. */
+  async #confirm(job: ResizeJob, signal: AbortSignal): Promise<void> {
     const { records, virt } = this.#host;
+    const { uuid, migrationUuid } = job;
     const instance = await records.instances.get(uuid);
     await virt.coldMoves.confirmMigration(instance, { signal });
+    await records.allocations.release(migrationUuid);
+    await this.#settle(job);
     const unconfirmed = { status: ['finished', 'confirming'] } as const;
     await records.migrations.update(migrationUuid, { status: 'confirmed' }, unconfirmed);
   }
@@ -63,15 +66,19 @@ export class ConfirmResize {
   }
 
   /** The instance is at its destination, whatever has happened here: what it had here goes. */
-  async #failed({ uuid, migrationUuid }: ResizeJob): Promise<void> {
-    const { records, logger } = this.#host;
+  async #failed({ uuid, migrationUuid }: ResizeJob, error: unknown): Promise<void> {
+    const { records, logger, host } = this.#host;
     const attempts = new Attempts(logger, { instance: uuid, migration: migrationUuid });
-    await attempts.make('recording the error', () =>
-      records.migrations.update(migrationUuid, { status: 'error' }),
-    );
     await attempts.make('releasing the source', () => records.allocations.release(migrationUuid));
     await attempts.make('resetting the instance', () =>
-      records.instances.update(uuid, { vm_state: 'error', task_state: null }, { vm_state: ['resized'] }),
+      records.instances.update(
+        uuid,
+        { vm_state: 'error', task_state: null, fault: faultOf(error, host) },
+        { vm_state: ['resized'] },
+      ),
+    );
+    await attempts.make('recording the error', () =>
+      records.migrations.update(migrationUuid, { status: 'error' }),
     );
   }
 }

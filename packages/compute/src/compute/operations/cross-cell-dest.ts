@@ -1,6 +1,7 @@
 import type { RequestContext } from '@ebbgate/core';
 import { MigrationPreCheckError, OperationAbortedError, UnexpectedStateError } from '../../errors.js';
 import type { Flavor } from '../../objects/flavor.js';
+import { faultOf } from '../../objects/instance-fault.js';
 import type { Instance } from '../../objects/instance.js';
 import { MigrationContext } from '../../objects/migration-context.js';
 import { isFinal, POWER_STATE } from '../../objects/states.js';
@@ -121,7 +122,7 @@ export class CrossCellAtDestination {
     try {
       await this.#makeGuest(job, coming, imageId, signal);
     } catch (error) {
-      if (!this.#host.lifetime.aborted) await this.#failed(job);
+      if (!this.#host.lifetime.aborted) await this.#failed(job, error);
       throw error;
     }
   }
@@ -158,13 +159,13 @@ export class CrossCellAtDestination {
     });
   }
 
-  async #failed(job: ResizeJob): Promise<void> {
+  async #failed(job: ResizeJob, error: unknown): Promise<void> {
     const attempts = this.#attempts(job);
     await attempts.make('removing the guest', () => this.#host.virt.destroy(job.uuid));
     await attempts.make('recording the error', () =>
       this.#host.records.instances.update(
         job.uuid,
-        { vm_state: 'error', task_state: null },
+        { vm_state: 'error', task_state: null, fault: faultOf(error, this.#host.host) },
         { task_state: ['resize_finish', null], hidden: [true], deleted: [false] },
       ),
     );

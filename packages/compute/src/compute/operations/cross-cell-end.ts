@@ -1,4 +1,5 @@
 import type { RequestContext } from '@ebbgate/core';
+import { faultOf } from '../../objects/instance-fault.js';
 import type { Instance } from '../../objects/instance.js';
 import { POWER_STATE } from '../../objects/states.js';
 import type { ArgsOf, ComputeMethods } from '../../rpc/methods.js';
@@ -42,14 +43,14 @@ export class CrossCellEndAtSource {
     const { records, host, locks } = this.#host;
     const job = resizeJob(context, args.instance, args.migration);
     await locks.run(job.uuid, async (signal) => {
-      const ours = { status: ['reverting'], source_compute: [host] } as const;
+      const ours = { status: ['reverting', 'reverted'], source_compute: [host] } as const; // it may have been cut off
       await records.migrations.update(job.migrationUuid, {}, ours);
       const reverting = { task_state: ['resize_reverting'], host: [host] } as const;
       const instance = await records.instances.update(job.uuid, NO_OTHER_SIZE, reverting);
       try {
         await this.#makeGuestAgain(job, instance, signal);
       } catch (error) {
-        if (!this.#host.lifetime.aborted) await this.#failed(job);
+        if (!this.#host.lifetime.aborted) await this.#failed(job, error);
         throw error;
       }
     });
@@ -67,7 +68,8 @@ export class CrossCellEndAtSource {
     await startWhenPlugged(this.#host, uuid, (beforeStart) =>
       virt.coldMoves.finishRevertMigration(instance, { powerOn, beforeStart, signal }),
     );
-    await records.migrations.update(migrationUuid, { status: 'reverted' }, { status: ['reverting'] });
+    const open = { status: ['reverting', 'reverted'] } as const;
+    await records.migrations.update(migrationUuid, { status: 'reverted' }, open);
     const reverting = { task_state: ['resize_reverting'] } as const;
     if (powerOn) {
       const active = { vm_state: 'active', task_state: null, power_state: POWER_STATE.running } as const;
@@ -79,8 +81,8 @@ export class CrossCellEndAtSource {
     await records.instances.update(uuid, stopped, { task_state: ['powering-off'] });
   }
 
-  async #failed({ uuid, migrationUuid }: ResizeJob): Promise<void> {
-    const { records, logger } = this.#host;
+  async #failed({ uuid, migrationUuid }: ResizeJob, error: unknown): Promise<void> {
+    const { records, logger, host } = this.#host;
     const attempts = new Attempts(logger, { instance: uuid, migration: migrationUuid });
     await attempts.make('recording the error', () =>
       records.migrations.update(migrationUuid, { status: 'error' }, { status: ['reverting', 'reverted'] }),
@@ -89,7 +91,7 @@ export class CrossCellEndAtSource {
     await attempts.make('resetting the instance', () =>
       records.instances.update(
         uuid,
-        { vm_state: 'error', task_state: null },
+        { vm_state: 'error', task_state: null, fault: faultOf(error, host) },
         { task_state: ['resize_reverting', 'powering-off'] },
       ),
     );

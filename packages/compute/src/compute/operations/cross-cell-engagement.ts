@@ -3,7 +3,7 @@ import type { HostContext } from '../host-context.js';
 import { MOVING, type ResizeJob } from './resize-job.js';
 
 /** So many looks in a row at a record that nobody has touched: the conductor that drives the move is gone. */
-const SILENT_LOOKS = 6;
+export const SILENT_LOOKS = 6;
 
 /**
  * What a destination holds open from `prep_snapshot_based_resize_at_dest` to the end of

@@ -1,10 +1,12 @@
 import type { RequestContext } from '@ebbgate/core';
 import { OperationAbortedError } from '../../errors.js';
+import { faultOf } from '../../objects/instance-fault.js';
 import type { Instance, InstanceFields } from '../../objects/instance.js';
 import { POWER_STATE } from '../../objects/states.js';
 import type { ArgsOf, ComputeMethods } from '../../rpc/methods.js';
 import { Attempts } from '../attempts.js';
 import type { HostContext } from '../host-context.js';
+import { cutOff } from '../instance-action.js';
 import { NO_OTHER_SIZE, resizeJob, type ResizeJob } from './resize-job.js';
 
 type PrepareArgs = ArgsOf<ComputeMethods['prep_snapshot_based_resize_at_source']>;
@@ -42,7 +44,7 @@ export class CrossCellAtSource {
       try {
         await this.#send(job, signal);
       } catch (error) {
-        if (!this.#host.lifetime.aborted) await this.#takeBack(job);
+        if (!this.#host.lifetime.aborted) await this.#takeBack(job, error);
         throw error;
       }
     });
@@ -66,8 +68,8 @@ export class CrossCellAtSource {
   }
 
   /** As long as the guest is here it does again what it did; afterwards a hard reboot makes it again of its disks. */
-  async #takeBack(job: SourceJob): Promise<void> {
-    const { records, virt, logger } = this.#host;
+  async #takeBack(job: SourceJob, error: unknown): Promise<void> {
+    const { records, virt, host, logger } = this.#host;
     const { uuid, migrationUuid, imageId } = job;
     const attempts = new Attempts(logger, { instance: uuid, migration: migrationUuid });
     await attempts.make('recording the error', () =>
@@ -79,7 +81,7 @@ export class CrossCellAtSource {
     );
     if (imageId !== null)
       await attempts.make('removing the image', () => virt.snapshotMoves.removeImage(imageId));
-    const changes = await this.#asBefore(job, attempts);
+    const changes = { ...(await this.#asBefore(job, attempts)), fault: faultOf(error, host) };
     await attempts.make('resetting the instance', () =>
       records.instances.update(uuid, changes, {
         task_state: ['resize_prep', 'resize_migrating', 'resize_migrated'],
@@ -108,7 +110,7 @@ export class CrossCellAtSource {
     if (job.instance.get('task_state') !== 'resize_migrating') return; // it was sent, or has not begun
     const hasGuest = (await this.#host.virt.guestState(job.uuid)) !== undefined;
     await this.#host.locks.run(job.uuid, () =>
-      this.#takeBack({ ...job, imageId: null, stage: hasGuest ? 'begun' : 'kept' }),
+      this.#takeBack({ ...job, imageId: null, stage: hasGuest ? 'begun' : 'kept' }, cutOff()),
     );
   }
 }

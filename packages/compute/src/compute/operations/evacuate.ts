@@ -1,10 +1,11 @@
 import type { RequestContext } from '@ebbgate/core';
 import { ResourcesUnavailableError, UnexpectedStateError } from '../../errors.js';
+import { faultOf } from '../../objects/instance-fault.js';
 import type { Instance, InstanceFields } from '../../objects/instance.js';
 import { resourcesOf } from '../../scheduler/flavor-resources.js';
 import type { HostContext } from '../host-context.js';
-import { beginAction } from '../instance-action.js';
-import { onceAnswered, UnsettledWriteError, writeSurely } from '../sure-write.js';
+import { beginAction, cutOff } from '../instance-action.js';
+import { UnsettledWriteError, writeSurely } from '../sure-write.js';
 import { endState, type Rebuild, REBUILD_TASKS, type RebuildArgs } from './rebuild.js';
 
 const PREPARING = { status: ['pre-migrating'] } as const;
@@ -38,7 +39,8 @@ export class Evacuate {
 
   async #evacuate(uuid: string, args: RebuildArgs, signal: AbortSignal): Promise<void> {
     const { records, host } = this.#host;
-    const { evacuation, instance } = await onceAnswered(this.#host, () => this.#check(uuid, args));
+    const { evacuation, instance } = await this.#check(uuid, args);
+    let isMade = false;
     try {
       if (!(await this.#claim(instance))) {
         throw new ResourcesUnavailableError(`${host} has no room for instance ${uuid}`);
@@ -46,13 +48,15 @@ export class Evacuate {
       const preparing = { status: 'pre-migrating', dest_node: host } as const;
       await records.migrations.update(evacuation.migrationUuid, preparing, { status: ['accepted'] });
       await this.#rebuild.spawn(uuid, signal);
+      isMade = true;
       await this.#rebuild.finish(uuid, { host, node: host }, endState(instance, args));
     } catch (error) {
       // It may be here, with the guest that is here: the guest stays, and the next start sees to the evacuation.
-      if (error instanceof UnsettledWriteError) throw error;
+      if (isMade && error instanceof UnsettledWriteError) throw error;
       // Without room nothing has been touched: the instance stays what it was. Anything else leaves it in ERROR.
       const untouched = error instanceof ResourcesUnavailableError;
-      await this.#takeBack(evacuation, untouched ? {} : { vm_state: 'error' });
+      const fault = faultOf(error, host);
+      await this.#takeBack(evacuation, untouched ? { fault } : { vm_state: 'error', fault });
       throw error;
     }
     await writeSurely(this.#host, {
@@ -78,7 +82,7 @@ export class Evacuate {
           continue;
         }
         const evacuation = { uuid, migrationUuid, source: migration.get('source_compute') };
-        await this.#takeBack(evacuation, { vm_state: 'error' });
+        await this.#takeBack(evacuation, { vm_state: 'error', fault: faultOf(cutOff(), host) });
       } catch (error) {
         logger.error(
           { err: error, migration: migrationUuid },
@@ -122,11 +126,11 @@ export class Evacuate {
       () => virt.destroy(uuid),
       () => networking.activateBinding(uuid, source),
       () => records.allocations.release(uuid, host),
-      () => records.migrations.update(migrationUuid, { status: 'failed' }),
       () => {
         const expected = { task_state: REBUILD_TASKS, host: [source] };
         return records.instances.update(uuid, { task_state: null, ...state }, expected);
       },
+      () => records.migrations.update(migrationUuid, { status: 'failed' }),
     ];
     for (const step of steps) {
       try {

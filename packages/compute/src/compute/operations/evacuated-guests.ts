@@ -4,13 +4,16 @@ import type { Migration } from '../../objects/migration.js';
 import { isFinal } from '../../objects/states.js';
 import type { HostContext } from '../host-context.js';
 
+/** What the clean-up works with. */
+type CleaningHost = Pick<HostContext, 'host' | 'records' | 'virt' | 'computeApi' | 'locks' | 'logger'>;
+
 /**
  * What a host that had failed does about the instances that were evacuated from it (`compute-rpc.md` 3.6), at its start
  * and again and again while it runs. Only guests of evacuations that are `done` are destroyed (`decisions.md` 32): those
  * of one that is under way are shut down, so that no two run, and keep their disks until it is known how it ended. Each
  * evacuation is seen to for itself (COMP-15), and to do it twice does no harm (COMP-07).
  */
-export async function cleanUpEvacuated(host: HostContext, context: RequestContext): Promise<void> {
+export async function cleanUpEvacuated(host: CleaningHost, context: RequestContext): Promise<void> {
   const from = { source_compute: host.host, migration_type: 'evacuation' } as const;
   for (const migration of await host.records.migrations.find(from)) {
     try {
@@ -24,7 +27,7 @@ export async function cleanUpEvacuated(host: HostContext, context: RequestContex
   }
 }
 
-async function cleanUpOne(host: HostContext, context: RequestContext, migration: Migration): Promise<void> {
+async function cleanUpOne(host: CleaningHost, context: RequestContext, migration: Migration): Promise<void> {
   const { records, virt, locks } = host;
   const status = migration.get('status');
   const uuid = migration.get('instance_uuid');
@@ -43,13 +46,13 @@ async function cleanUpOne(host: HostContext, context: RequestContext, migration:
 }
 
 /** Neither here nor on its way here: then a guest of that name is what the evacuation has left. */
-async function isElsewhere({ records, host }: HostContext, instance: Instance): Promise<boolean> {
+async function isElsewhere({ records, host }: CleaningHost, instance: Instance): Promise<boolean> {
   if (instance.get('host') === host) return false;
   const moves = await records.migrations.find({ instance_uuid: instance.get('uuid') });
   return !moves.some((move) => !isFinal(move.get('status')) && move.find('dest_compute') === host);
 }
 
-async function removeGuest(host: HostContext, context: RequestContext, instance: Instance): Promise<void> {
+async function removeGuest(host: CleaningHost, context: RequestContext, instance: Instance): Promise<void> {
   const { virt, logger } = host;
   const uuid = instance.get('uuid');
   if ((await virt.guestState(uuid)) === undefined) return;
@@ -60,7 +63,7 @@ async function removeGuest(host: HostContext, context: RequestContext, instance:
 
 /** Asks the new host whether it sees the same disks. Without an answer they are kept: they may be those of the new guest. */
 async function sharesStorage(
-  { virt, computeApi, logger }: HostContext,
+  { virt, computeApi, logger }: CleaningHost,
   context: RequestContext,
   instance: Instance,
 ): Promise<boolean> {

@@ -1,12 +1,15 @@
 import type { RequestContext } from '@ebbgate/core';
 import { MigrationPreCheckError, OperationAbortedError, UnexpectedStateError } from '../../errors.js';
-import type { Instance } from '../../objects/instance.js';
+import type { Expected } from '../../db/repositories.js';
+import type { Instance, InstanceFields } from '../../objects/instance.js';
 import type { LibvirtLiveMigrateData } from '../../objects/migrate-data.js';
 import type { Migration } from '../../objects/migration.js';
 import { isFinal, POWER_STATE } from '../../objects/states.js';
 import type { ArgsOf, ComputeMethods } from '../../rpc/methods.js';
+import { resourcesOf } from '../../scheduler/flavor-resources.js';
 import type { HeldOperations } from '../held-operations.js';
 import type { HostContext } from '../host-context.js';
+import { writeSurely } from '../sure-write.js';
 
 type Args<Name extends keyof ComputeMethods> = ArgsOf<ComputeMethods[Name]>;
 
@@ -36,8 +39,16 @@ export class LiveMigrationAtDestination {
       const data = await this.#host.virt.checkCanLiveMigrateDestination(instance, wishes);
       const source = instance.get('host');
       if (source === null) throw new MigrationPreCheckError('The instance is on no host');
+      if (asksForNuma(instance)) data.update({ dst_supports_numa_live_migration: true });
       const question = { instance, dest_check_data: data };
-      return await this.#host.computeApi.call(context, 'check_can_live_migrate_source', source, question);
+      const agreed = await this.#host.computeApi.call(
+        context,
+        'check_can_live_migrate_source',
+        source,
+        question,
+      );
+      if (agreed.find('src_supports_numa_live_migration') === true) await this.#claim(instance);
+      return agreed;
     } catch (error) {
       this.#disengage(instance, error);
       throw error;
@@ -54,11 +65,32 @@ export class LiveMigrationAtDestination {
     const record = { name: 'live_migration_at_source', instance: uuid, requestId: context.requestId ?? null };
     this.#held.open(atSource(uuid), record, () => this.#isOver(uuid, 'source_compute'));
     try {
-      return await this.#host.virt.checkCanLiveMigrateSource(instance, data);
+      const agreed = await this.#host.virt.checkCanLiveMigrateSource(instance, data);
+      if (data.find('dst_supports_numa_live_migration') === true)
+        agreed.update({ src_supports_numa_live_migration: true });
+      return agreed;
     } catch (error) {
       this.#held.close(atSource(uuid), error);
       throw error;
     }
+  }
+
+  /** Of a host that is named by a scheduler it is the claim that there is already. */
+  async #claim(instance: Instance): Promise<void> {
+    const { records, host } = this.#host;
+    const bootsFromVolume = instance.find('image_ref') === '';
+    const resources = resourcesOf(instance.get('flavor'), { bootsFromVolume });
+    if (await records.allocations.claim(instance.get('uuid'), host, resources)) return;
+    throw new MigrationPreCheckError('There is no room for the instance');
+  }
+
+  /** What was claimed for a guest that does not come goes; false when none was to come. What is here keeps what it has. */
+  async dropClaim(uuid: string): Promise<boolean> {
+    const { records, host } = this.#host;
+    if (!this.#held.isOpen(atDest(uuid))) return false;
+    const instance = await records.instances.get(uuid);
+    if (instance.find('host') !== host) await records.allocations.release(uuid, host);
+    return true;
   }
 
   /** `live_migration` has come, and is tracked for itself. */
@@ -82,8 +114,9 @@ export class LiveMigrationAtDestination {
 
   /** Step 10, after the guest has come. */
   async finish(args: Args<'post_live_migration_at_destination'>): Promise<void> {
-    const { host, records, virt } = this.#host;
+    const { host, virt } = this.#host;
     const { instance } = args;
+    const uuid = instance.get('uuid');
     await this.#last(instance, async () => {
       await virt.postLiveMigrationAtDestination(instance);
       const arrived = {
@@ -97,13 +130,26 @@ export class LiveMigrationAtDestination {
         progress: 0,
       } as const;
       try {
-        await records.instances.update(instance.get('uuid'), arrived, { task_state: ['migrating'] });
+        await this.#write(uuid, arrived, { task_state: ['migrating'] });
       } catch (error) {
         if (!(error instanceof UnexpectedStateError)) throw error;
         // A delete waits at the source until the guest has left, and follows it here.
-        const here = { host, node: host };
-        await records.instances.update(instance.get('uuid'), here, { task_state: ['deleting'] });
+        await this.#write(uuid, { host, node: host }, { task_state: ['deleting'] });
       }
+    });
+  }
+
+  /** That the instance is here: written again while no answer comes. */
+  async #write(
+    uuid: string,
+    changes: Partial<InstanceFields>,
+    expected: Expected<InstanceFields>,
+  ): Promise<void> {
+    const { host, records } = this.#host;
+    await writeSurely(this.#host, {
+      write: () => records.instances.update(uuid, changes, expected),
+      read: () => records.instances.get(uuid),
+      isWritten: (one) => one.get('host') === host,
     });
   }
 
@@ -167,6 +213,11 @@ export class LiveMigrationAtDestination {
     const { records, liveness } = this.#host;
     return liveness.isUp(await records.services.get('compute', migration.get('source_compute')));
   }
+}
+
+/** Its guest is pinned to CPUs and memory nodes, of which a host may have too few. */
+function asksForNuma(instance: Instance): boolean {
+  return Object.hasOwn(instance.find('flavor')?.find('extra_specs') ?? {}, 'hw:numa_nodes');
 }
 
 function atDest(uuid: string): string {

@@ -6,8 +6,9 @@ import type { MigrationStatus } from '../../objects/states.js';
 import type { ArgsOf, ComputeMethods } from '../../rpc/methods.js';
 import { beginInBackground } from '../background.js';
 import type { HostContext } from '../host-context.js';
-import { UnsettledWriteError, writeSurely } from '../sure-write.js';
+import { onceAnswered, UnsettledWriteError, writeSurely } from '../sure-write.js';
 import type { WorkPool } from '../work-pool.js';
+import type { MigrationProgress } from '../../virt/driver.js';
 import { LiveMigrationEnd } from './live-migration-end.js';
 import { ProgressWriter } from './progress-writer.js';
 
@@ -25,6 +26,8 @@ export interface LiveMigrationJob {
   readonly signal: AbortSignal;
   readonly abort: AbortController;
   migrateData: LibvirtLiveMigrateData;
+  /** How far it is, as this side has recorded it. */
+  status: MigrationStatus;
   /** The guest is at the destination: there is no way back. */
   hasLeft: boolean;
   /** From 0 to 1. */
@@ -60,6 +63,7 @@ export class LiveMigration {
       signal: AbortSignal.any([abort.signal, this.#host.lifetime]),
       abort,
       migrateData: args.migrate_data,
+      status: 'accepted',
       hasLeft: false,
       progress: 0,
     };
@@ -78,6 +82,7 @@ export class LiveMigration {
     this.#taken.add(uuid);
     try {
       await this.#takeUp(job);
+      job.status = 'queued';
       await this.#inTurn(job, id);
     } finally {
       this.#taken.delete(uuid);
@@ -106,22 +111,23 @@ export class LiveMigration {
     }
   }
 
-  /** Ends a migration whose guest has not left yet; false when there is none with this id. */
+  /** Ends a migration whose guest has not left yet; false when there is none with this id, or it cannot be ended any more. */
   abort(migrationId: number): boolean {
     const job = this.#jobs.get(migrationId);
-    job?.abort.abort(new OperationAbortedError('An operator aborted the migration'));
-    return job !== undefined;
+    return job !== undefined && endEarly(job, new OperationAbortedError('An operator aborted the migration'));
   }
 
   /**
    * Ends the copying of a migration that does not come to an end by itself: the guest stands still while the rest is
    * copied. On ops, so that an operator can shorten a migration that holds up a drain (`decisions.md` 25). False when
-   * no migration of the instance is under way here.
+   * no guest of this instance is being copied here.
    */
   async forceComplete(instanceUuid: string): Promise<boolean> {
-    const known = [...this.#jobs.values()].some(({ uuid }) => uuid === instanceUuid);
-    if (known) await this.#host.virt.forceComplete(instanceUuid);
-    return known;
+    const copies = [...this.#jobs.values()].some(
+      ({ uuid, status }) => uuid === instanceUuid && status === 'running',
+    );
+    if (copies) await this.#host.virt.forceComplete(instanceUuid);
+    return copies;
   }
 
   /** Nothing else is done to the instance here meanwhile. A delete takes the migration back, as an operator's abort does. */
@@ -131,7 +137,7 @@ export class LiveMigration {
       await this.#host.locks.run(job.uuid, async (interruption) => {
         turn.begun = true;
         const leave = onAbort(interruption, () => {
-          job.abort.abort(interruption.reason);
+          endEarly(job, interruption.reason);
         });
         await this.#run(job, id).finally(leave);
       });
@@ -158,11 +164,14 @@ export class LiveMigration {
   }
 
   async #migrate(job: LiveMigrationJob): Promise<void> {
+    const { instances } = this.#host.records;
     // Not any more when a delete has come first.
-    await this.#host.records.instances.update(job.uuid, { progress: 0 }, { task_state: ['migrating'] });
-    await this.#status(job, 'queued', 'preparing');
+    await onceAnswered(this.#host, () =>
+      instances.update(job.uuid, { progress: 0 }, { task_state: ['migrating'] }),
+    );
+    await this.#become(job, 'preparing');
     await this.#prepareDestination(job);
-    await this.#status(job, 'preparing', 'running');
+    await this.#become(job, 'running');
     await this.#copy(job);
   }
 
@@ -186,11 +195,14 @@ export class LiveMigration {
   async #copy(job: LiveMigrationJob): Promise<void> {
     const { records, virt, logger } = this.#host;
     const writer = new ProgressWriter(
-      ({ total, processed, remaining }) =>
+      ({ memory, disk }) =>
         records.migrations.update(job.migrationUuid, {
-          memory_total: total,
-          memory_processed: processed,
-          memory_remaining: remaining,
+          memory_total: memory.total,
+          memory_processed: memory.processed,
+          memory_remaining: memory.remaining,
+          disk_total: disk.total,
+          disk_processed: disk.processed,
+          disk_remaining: disk.remaining,
         }),
       (error) => {
         logger.debug(
@@ -199,18 +211,38 @@ export class LiveMigration {
         );
       },
     );
-    const onProgress = (progress: { total: number; processed: number; remaining: number }): void => {
-      job.progress = progress.total === 0 ? 0 : progress.processed / progress.total;
+    const onProgress = (progress: MigrationProgress): void => {
+      const total = progress.memory.total + progress.disk.total;
+      const remaining = progress.memory.remaining + progress.disk.remaining;
+      job.progress = total === 0 ? 0 : 1 - remaining / total;
       writer.report(progress);
     };
+    const onPostCopy = (): Promise<void> => this.#become(job, 'running (post-copy)');
     try {
-      await virt.liveMigrate(job.instance, job.dest, job.migrateData, { signal: job.signal, onProgress });
+      const options = { signal: job.signal, onProgress, onPostCopy };
+      await virt.liveMigrate(job.instance, job.dest, job.migrateData, options);
     } finally {
       await writer.flush();
     }
   }
 
-  async #status(job: LiveMigrationJob, from: MigrationStatus, to: MigrationStatus): Promise<void> {
-    await this.#host.records.migrations.update(job.migrationUuid, { status: to }, { status: [from] });
+  /** Written again while no answer comes: an answer that was lost must not end what goes well. */
+  async #become(job: LiveMigrationJob, status: MigrationStatus): Promise<void> {
+    const { migrations } = this.#host.records;
+    const expected = { status: [job.status] };
+    if (status === 'running (post-copy)') job.status = status; // there is no way back from here on
+    await writeSurely(this.#host, {
+      write: () => migrations.update(job.migrationUuid, { status }, expected),
+      read: () => migrations.get(job.migrationUuid),
+      isWritten: (one) => one.get('status') === status,
+    });
+    job.status = status;
   }
+}
+
+/** False when there is no way back. */
+function endEarly(job: LiveMigrationJob, reason: unknown): boolean {
+  const canEnd = !job.hasLeft && job.status !== 'running (post-copy)';
+  if (canEnd) job.abort.abort(reason);
+  return canEnd;
 }

@@ -1,5 +1,6 @@
 import type { RequestContext } from '@ebbgate/core';
-import type { Instance } from '../../objects/instance.js';
+import type { Instance, InstanceFields } from '../../objects/instance.js';
+import { shelvedImage, withoutShelved } from '../../objects/shelved-notes.js';
 import { POWER_STATE, type TaskState } from '../../objects/states.js';
 import type { ArgsOf, ComputeMethods } from '../../rpc/methods.js';
 import type { HostContext } from '../host-context.js';
@@ -15,13 +16,15 @@ export class Power {
     this.#host = host;
   }
 
-  /** stopped/powering-on → active/none. A failure leaves it stopped. */
+  /** stopped/powering-on → active/none, or shelved/powering-on while it has not left. A failure leaves it as it was. */
   start(context: RequestContext, { instance }: Args<'start_instance'>): void {
     const uuid = instance.get('uuid');
     beginAction(this.#host, context, 'start_instance', uuid, async (signal) => {
       await this.#during(uuid, 'powering-on', async (wanted) => {
         await this.#host.virt.powerOn(wanted, { signal });
-        await this.#end(uuid, 'powering-on', true);
+        await this.#end(uuid, 'powering-on', true, { system_metadata: withoutShelved(wanted) });
+        const image = shelvedImage(wanted) ?? null;
+        if (image !== null) await this.#host.virt.snapshotMoves.removeImage(image);
       });
     });
   }
@@ -54,7 +57,7 @@ export class Power {
         await this.#end(uuid, started, true);
       } catch (error) {
         const runs = (await virt.guestState(uuid)) === 'running';
-        await afterFailure(this.#host, uuid, [started], runs ? {} : { vm_state: 'error' });
+        await afterFailure(this.#host, uuid, [started], error, runs ? {} : { vm_state: 'error' });
         throw error;
       }
     });
@@ -66,19 +69,24 @@ export class Power {
     try {
       await work(wanted);
     } catch (error) {
-      await afterFailure(this.#host, uuid, [task]);
+      await afterFailure(this.#host, uuid, [task], error);
       throw error;
     }
   }
 
-  async #end(uuid: string, task: TaskState, runs: boolean): Promise<void> {
+  async #end(
+    uuid: string,
+    task: TaskState,
+    runs: boolean,
+    besides: Partial<InstanceFields> = {},
+  ): Promise<void> {
     const state = runs
       ? ({ vm_state: 'active', power_state: POWER_STATE.running } as const)
       : ({ vm_state: 'stopped', power_state: POWER_STATE.shutdown } as const);
     const { records, host } = this.#host;
     await records.instances.update(
       uuid,
-      { ...state, task_state: null },
+      { ...state, ...besides, task_state: null },
       { task_state: [task], host: [host] },
     );
   }

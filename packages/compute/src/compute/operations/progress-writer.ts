@@ -1,18 +1,18 @@
-import type { MemoryProgress } from '../../virt/driver.js';
+import type { MigrationProgress } from '../../virt/driver.js';
 
 /** Writes the newest progress, one write at a time: a slow database makes it coarser, never late. */
 export class ProgressWriter {
-  readonly #write: (progress: MemoryProgress) => Promise<unknown>;
+  readonly #write: (progress: MigrationProgress) => Promise<unknown>;
   readonly #onError: (error: unknown) => void;
-  #next: MemoryProgress | undefined;
+  #next: MigrationProgress | undefined;
   #writing: Promise<void> | undefined;
 
-  constructor(write: (progress: MemoryProgress) => Promise<unknown>, onError: (error: unknown) => void) {
+  constructor(write: (progress: MigrationProgress) => Promise<unknown>, onError: (error: unknown) => void) {
     this.#write = write;
     this.#onError = onError;
   }
 
-  report(progress: MemoryProgress): void {
+  report(progress: MigrationProgress): void {
     this.#next = progress;
     this.#writing ??= this.#writeAll();
   }

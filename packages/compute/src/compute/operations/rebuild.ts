@@ -40,7 +40,7 @@ export class Rebuild {
         await this.spawn(uuid, signal);
         await this.finish(uuid, {}, endState(wanted, args));
       } catch (error) {
-        await afterFailure(this.#host, uuid, REBUILD_TASKS, { vm_state: 'error' });
+        await afterFailure(this.#host, uuid, REBUILD_TASKS, error, { vm_state: 'error' });
         throw error;
       }
     });
@@ -102,7 +102,7 @@ export class Rebuild {
     } catch (error) {
       // It is rebuilt all the same, and runs.
       this.#host.logger.error({ err: error, instance: uuid }, 'A rebuilt instance could not be stopped');
-      await afterFailure(this.#host, uuid, ['powering-off']);
+      await afterFailure(this.#host, uuid, ['powering-off'], error);
     }
   }
 

@@ -2,11 +2,14 @@ import type { RequestContext } from '@ebbgate/core';
 import type { Instance } from '../../objects/instance.js';
 import { isFinal, type TaskState } from '../../objects/states.js';
 import type { HostContext } from '../host-context.js';
-import { afterFailure } from '../instance-action.js';
+import { afterFailure, cutOff } from '../instance-action.js';
 import { Evacuate } from './evacuate.js';
 import { Power } from './power.js';
+import { beginGuestAction, GUEST_ACTION_OF } from './guest-actions.js';
 import { Rebuild } from './rebuild.js';
+import { Shelve } from './shelve.js';
 import { Terminate } from './terminate.js';
+import { Unshelve } from './unshelve.js';
 
 /** What is done again, from the beginning, when it was cut off: it can be done twice. */
 type Again = (host: HostContext, context: RequestContext, instance: Instance) => void | Promise<void>;
@@ -22,10 +25,10 @@ const rebootAgain =
   };
 
 const takeBack: Again = (host, _context, instance) =>
-  afterFailure(host, instance.get('uuid'), [instance.get('task_state')]);
+  afterFailure(host, instance.get('uuid'), [instance.get('task_state')], cutOff());
 
 const failed: Again = (host, _context, instance) =>
-  afterFailure(host, instance.get('uuid'), [instance.get('task_state')], { vm_state: 'error' });
+  afterFailure(host, instance.get('uuid'), [instance.get('task_state')], cutOff(), { vm_state: 'error' });
 
 /** `rebuilding` is not here: nothing has been done, and its request can still be in the queue (GS-75). */
 const AFTER: ReadonlyMap<TaskState, Again> = new Map<TaskState, Again>([
@@ -55,6 +58,35 @@ const AFTER: ReadonlyMap<TaskState, Again> = new Map<TaskState, Again>([
   ['image_uploading', takeBack],
   ['rebuild_block_device_mapping', failed],
   ['rebuild_spawning', failed],
+  ...[...GUEST_ACTION_OF].map(([task, name]): [TaskState, Again] => [
+    task,
+    (host, context, instance) => {
+      beginGuestAction(host, context, name, { instance });
+    },
+  ]),
+  ['updating_password', takeBack],
+  ...(['shelving', 'shelving_image_pending_upload', 'shelving_image_uploading'] as const).map(
+    (task): [TaskState, Again] => [
+      task,
+      (host, context, instance) => {
+        new Shelve(host).resume(context, instance);
+      },
+    ],
+  ),
+  [
+    'shelving_offloading',
+    (host, context, instance) => {
+      new Shelve(host).beginOffload(context, { instance, clean_shutdown: false });
+    },
+  ],
+  // Of a build it is seen to with the builds.
+  [
+    'spawning',
+    async (host, _context, instance) => {
+      const uuid = instance.get('uuid');
+      if (instance.get('vm_state') === 'shelved_offloaded') await new Unshelve(host).takeBack(uuid, cutOff());
+    },
+  ],
 ]);
 
 /**

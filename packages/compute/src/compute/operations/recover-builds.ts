@@ -1,5 +1,7 @@
+import { faultOf } from '../../objects/instance-fault.js';
 import { Attempts } from '../attempts.js';
 import type { HostContext } from '../host-context.js';
+import { cutOff } from '../instance-action.js';
 
 /**
  * Builds that an end of the process has cut off: nothing of them stays here, and the instance ends in ERROR. Those whose
@@ -16,7 +18,7 @@ export async function recoverBuilds({ host, records, virt, networking, logger }:
     await attempts.make('recording the error', () =>
       records.instances.update(
         uuid,
-        { vm_state: 'error', task_state: null },
+        { vm_state: 'error', task_state: null, fault: faultOf(cutOff(), host) },
         { host: [host], vm_state: ['building'], task_state: [instance.get('task_state')] },
       ),
     );

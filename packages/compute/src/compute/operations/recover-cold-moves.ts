@@ -17,7 +17,10 @@ const AT_SOURCE: Recoveries = new Map<MigrationStatus, Recovery>([
   ['migrating', takeUpSource],
   ['post-migrating', takeUpSource],
   ['confirming', (_host, { confirm }, job) => confirm.resume(job)],
-  ['reverted', (_host, { revertAtSource }, job) => whileReverting(job, () => revertAtSource.resume(job))],
+  [
+    'reverted',
+    (host, { revertAtSource }, job) => whileReverting(host, job, () => revertAtSource.resume(job)),
+  ],
 ]);
 
 /** On the destination. While the source has the disks nothing is to be done, but waiting for them. */
@@ -26,24 +29,42 @@ const AT_DESTINATION: Recoveries = new Map<MigrationStatus, Recovery>([
   ['migrating', (_host, { resizeAtDestination }, job) => resizeAtDestination.expect(job)],
   ['post-migrating', finish],
   ['finished', finish],
-  ['reverting', (_host, moves, job) => whileReverting(job, () => moves.revertAtDestination.resume(job))],
-  ['reverted', (_host, moves, job) => whileReverting(job, () => moves.revertAtDestination.resume(job))],
+  ['reverting', (host, moves, job) => whileReverting(host, job, () => moves.revertAtDestination.resume(job))],
+  ['reverted', (host, moves, job) => whileReverting(host, job, () => moves.revertAtDestination.resume(job))],
 ]);
 
 function takeUpSource(host: HostContext, { resizeAtSource }: ColdMoveFlows, job: ResizeJob): void {
   const task = job.instance.get('task_state');
-  const isHere =
-    job.instance.get('host') === host.host && (task === 'resize_prep' || task === 'resize_migrating');
+  const isHere = job.instance.get('host') === host.host && task !== 'resize_finish' && task !== 'deleting';
   if (isHere || task === 'resize_migrated') resizeAtSource.resume(job);
 }
 
-function finish(_host: HostContext, { resizeAtDestination }: ColdMoveFlows, job: ResizeJob): void {
+async function finish(
+  host: HostContext,
+  { resizeAtDestination }: ColdMoveFlows,
+  job: ResizeJob,
+): Promise<void> {
   const task = job.instance.get('task_state');
   if (task === 'resize_migrated' || task === 'resize_finish') resizeAtDestination.resume(job);
+  else await orEndInError(host, job);
 }
 
-function whileReverting(job: ResizeJob, resume: () => void): void {
+async function whileReverting(host: HostContext, job: ResizeJob, resume: () => void): Promise<void> {
   if (job.instance.get('task_state') === 'resize_reverting') resume();
+  else await orEndInError(host, job);
+}
+
+/** The instance is here in ERROR since the move has failed: only that the move has, too, was not recorded any more. */
+async function orEndInError({ host, records }: HostContext, job: ResizeJob): Promise<void> {
+  const { instance, migration, migrationUuid } = job;
+  const hasFailed = instance.get('vm_state') === 'error' && instance.get('task_state') === null;
+  if (!hasFailed || instance.get('host') !== host || isOver(migration)) return;
+  await records.migrations.update(migrationUuid, { status: 'error' }, { status: [migration.get('status')] });
+}
+
+/** `reverted` is the end of most moves of which that can be said. */
+function isOver(migration: Migration): boolean {
+  return migration.get('status') === 'reverted';
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { RequestContext } from '@ebbgate/core';
 import { takeAllocationsBack } from '../../db/move-allocations.js';
 import { ResourcesUnavailableError, UnexpectedStateError } from '../../errors.js';
+import { faultOf } from '../../objects/instance-fault.js';
 import type { Instance } from '../../objects/instance.js';
 import { isFinal, POWER_STATE, type TaskState } from '../../objects/states.js';
 import type { ArgsOf, ComputeMethods } from '../../rpc/methods.js';
@@ -9,7 +10,7 @@ import { Attempts } from '../attempts.js';
 import type { HostContext } from '../host-context.js';
 import { beginAction } from '../instance-action.js';
 import { startWhenPlugged } from '../plugged-start.js';
-import { writeSurely } from '../sure-write.js';
+import { UnsettledWriteError, writeSurely } from '../sure-write.js';
 import type { ResizeEngagement } from './resize-engagement.js';
 import {
   NO_OTHER_SIZE,
@@ -36,10 +37,14 @@ export class ResizeAtDestination {
     this.#engagement = engagement;
   }
 
+  #open(job: ResizeJob): void {
+    this.#engagement.open(job, () => this.dropClaim(job.uuid));
+  }
+
   /** Step 3: claims room, and asks the source to send the disks. */
   async prepare(context: RequestContext, args: PrepareArgs): Promise<void> {
     const job = resizeJob(context, args.instance, args.migration);
-    this.#engagement.open(job);
+    this.#open(job);
     try {
       await this.#host.locks.run(job.uuid, () => this.#prepare(job, args));
     } catch (error) {
@@ -49,7 +54,7 @@ export class ResizeAtDestination {
   }
 
   async #prepare(job: ResizeJob, args: PrepareArgs): Promise<void> {
-    await this.#takeUp(job);
+    await this.#takeUp(job, args);
     try {
       await this.#claim(job, args);
       await this.#askSource(job, args);
@@ -60,20 +65,28 @@ export class ResizeAtDestination {
   }
 
   /** A message that comes late, or twice, finds another state: then there is nothing to do, and nothing to undo. */
-  async #takeUp({ migrationUuid }: ResizeJob): Promise<void> {
-    const { records, host } = this.#host;
+  async #takeUp(job: ResizeJob, args: PrepareArgs): Promise<void> {
+    const { records, host, lifetime } = this.#host;
     const here = { dest_compute: host, dest_node: host, dest_host: host };
-    const unclaimed = { status: ['pre-migrating'], dest_compute: [null] } as const;
-    await writeSurely(this.#host, {
-      write: () => records.migrations.update(migrationUuid, here, unclaimed),
-      read: () => records.migrations.get(migrationUuid),
-      isWritten: (one) => one.get('status') === 'pre-migrating' && one.find('dest_compute') === host,
-    });
+    const claim = (by: readonly (string | null)[]): Promise<unknown> =>
+      records.migrations.update(job.migrationUuid, here, { status: ['pre-migrating'], dest_compute: by });
+    try {
+      await claim([null]);
+    } catch (error) {
+      if (error instanceof UnsettledWriteError && !lifetime.aborted) {
+        await claim([null, host]); // it may be; then it is ours to give up
+        await this.#giveUp(job, args, error);
+      }
+      throw error;
+    }
   }
 
-  async #claim({ uuid, instance }: ResizeJob, { flavor, request_spec: spec }: PrepareArgs): Promise<void> {
+  async #claim(
+    { uuid, instance, source }: ResizeJob,
+    { flavor, request_spec: spec }: PrepareArgs,
+  ): Promise<void> {
     const { records, virt, host } = this.#host;
-    await virt.coldMoves.checkDestination(instance);
+    if (source !== host) await virt.coldMoves.checkDestination(instance);
     const resources = resourcesOf(flavor, { bootsFromVolume: spec.find('is_bfv') === true });
     if (await records.allocations.claim(uuid, host, resources)) return; // it has been, by the scheduler
     throw new ResourcesUnavailableError(`${host} has no room for instance ${uuid}`);
@@ -107,9 +120,7 @@ export class ResizeAtDestination {
       'A resize cannot come to this host',
     );
     const attempts = new Attempts(logger, { instance: uuid, migration: migrationUuid });
-    await attempts.make('giving the allocations back', () =>
-      takeAllocationsBack(records.allocations, { instanceUuid: uuid, migrationUuid, dest: host }),
-    );
+    await attempts.make('releasing the claim', () => records.allocations.release(uuid, host));
     const isPreparing = await attempts.make('clearing the destination', async () => {
       await records.instances.update(uuid, NO_OTHER_SIZE, { task_state: ['resize_prep'] });
       const nowhere = { dest_compute: null, dest_node: null, dest_host: null };
@@ -117,10 +128,19 @@ export class ResizeAtDestination {
     });
     const others = args.host_list ?? [];
     if (isPreparing && others.length > 0 && (await this.#reschedule(job, args, attempts))) return;
-    await attempts.make('recording the end', async () => {
-      await records.migrations.update(migrationUuid, { status: 'error' }, { status: ['pre-migrating'] });
-      await records.instances.update(uuid, { task_state: null }, { task_state: ['resize_prep'] });
-    });
+    await attempts.make('giving the allocations back', () =>
+      takeAllocationsBack(records.allocations, { instanceUuid: uuid, migrationUuid, dest: host }),
+    );
+    await attempts.make('resetting the instance', () =>
+      records.instances.update(
+        uuid,
+        { task_state: null, fault: faultOf(error, host) },
+        { task_state: ['resize_prep'] },
+      ),
+    );
+    await attempts.make('recording the end', () =>
+      records.migrations.update(migrationUuid, { status: 'error' }, { status: ['pre-migrating'] }),
+    );
   }
 
   #reschedule(job: ResizeJob, args: PrepareArgs, attempts: Attempts): Promise<boolean> {
@@ -149,12 +169,12 @@ export class ResizeAtDestination {
 
   /** The disks are to come, as the records say: the host is engaged again, after a start. */
   expect(job: ResizeJob): void {
-    this.#engagement.open(job);
+    this.#open(job);
   }
 
   /** Does step 7 again that an end of the process has cut off, or whose message may have been lost with the source. */
   resume(job: ResizeJob): void {
-    this.#engagement.open(job);
+    this.#open(job);
     this.#begin(job, null, ['resize_migrated', 'resize_finish']);
   }
 
@@ -165,7 +185,7 @@ export class ResizeAtDestination {
         this.#engagement.close(job.migrationUuid);
       } catch (error) {
         if (!this.#host.lifetime.aborted) {
-          await this.#failed(job);
+          await this.#failed(job, error);
           await this.#engagement.closeIfOver(job, error);
         }
         throw error;
@@ -181,11 +201,7 @@ export class ResizeAtDestination {
   ): Promise<void> {
     const { records, host } = this.#host;
     const expected = { task_state: from, host: [host] };
-    const instance = await writeSurely(this.#host, {
-      write: () => records.instances.update(job.uuid, { task_state: 'resize_finish' }, expected),
-      read: () => records.instances.get(job.uuid),
-      isWritten: (one) => one.get('host') === host && one.get('task_state') === 'resize_finish',
-    });
+    const instance = await records.instances.update(job.uuid, { task_state: 'resize_finish' }, expected);
     await this.#makeGuest(job, instance, diskInfo, signal);
   }
 
@@ -221,30 +237,37 @@ export class ResizeAtDestination {
   }
 
   /** A message that came late, or twice, has found another task: then there is nothing to undo. */
-  async #failed(job: ResizeJob): Promise<void> {
+  async #failed(job: ResizeJob, error: unknown): Promise<void> {
     const { records, logger } = this.#host;
     const attempts = new Attempts(logger, { instance: job.uuid, migration: job.migrationUuid });
     await attempts.make('cleaning up after a resize', async () => {
       const instance = await records.instances.get(job.uuid);
       const task = instance.get('task_state');
-      if (task === 'resize_finish') await this.#leaveInError(job, instance, attempts);
+      const hasNotBegun = task === 'resize_migrated' && error instanceof UnsettledWriteError;
+      if (task === 'resize_finish' || hasNotBegun)
+        await this.#leaveInError(job, instance, { error, attempts });
       else if (task === 'deleting' || instance.get('vm_state') === 'deleted') await this.#drop(job, instance);
     });
   }
 
   /** The disks are here, so the instance stays here, in ERROR; what it had at the source goes. */
-  async #leaveInError(job: ResizeJob, instance: Instance, attempts: Attempts): Promise<void> {
-    const { records } = this.#host;
+  async #leaveInError(
+    job: ResizeJob,
+    instance: Instance,
+    { error, attempts }: { readonly error: unknown; readonly attempts: Attempts },
+  ): Promise<void> {
+    const { records, host } = this.#host;
     const { uuid, migrationUuid } = job;
-    await attempts.make('recording the error', () =>
-      records.migrations.update(migrationUuid, { status: 'error' }),
-    );
     await attempts.make('releasing the source', () => records.allocations.release(migrationUuid));
     const old = instance.find('old_flavor');
     const changes = { ...(old && sizeFields(old)), ...NO_OTHER_SIZE };
-    const failed = { ...changes, vm_state: 'error', task_state: null } as const;
+    const fault = faultOf(error, host);
+    const failed = { ...changes, vm_state: 'error', task_state: null, fault } as const;
     await attempts.make('resetting the instance', () =>
-      records.instances.update(uuid, failed, { task_state: ['resize_finish'] }),
+      records.instances.update(uuid, failed, { task_state: ['resize_migrated', 'resize_finish'] }),
+    );
+    await attempts.make('recording the error', () =>
+      records.migrations.update(migrationUuid, { status: 'error' }),
     );
   }
 
@@ -262,10 +285,12 @@ export class ResizeAtDestination {
     const { records, virt, host } = this.#host;
     const instance = await records.instances.get(uuid);
     const moves = await records.migrations.find({ instance_uuid: uuid, dest_compute: host });
-    if (instance.find('host') === host || moves.some((move) => !isFinal(move.get('status')))) return;
+    const isOwn = moves.at(-1)?.get('source_compute') === host; // it was to get another size, here
+    const isHere = instance.find('host') === host && !isOwn;
+    if (isHere || moves.some((move) => !isFinal(move.get('status')))) return;
     try {
       await virt.coldMoves.dropDisks(instance);
-      await records.allocations.release(uuid, host);
+      if (!isOwn) await records.allocations.release(uuid, host);
     } finally {
       const error = new UnexpectedStateError('The source could not send the guest');
       for (const move of moves) this.#engagement.close(move.get('uuid'), error);

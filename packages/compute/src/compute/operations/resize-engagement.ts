@@ -15,13 +15,18 @@ export class ResizeEngagement {
     this.#held = held;
   }
 
-  open(job: ResizeJob): void {
+  /** @param onOver - does what the last message would have done, when the records tell that none comes any more */
+  open(job: ResizeJob, onOver: () => Promise<void>): void {
     const record = {
       name: 'prep_resize_at_dest',
       instance: job.uuid,
       requestId: job.context.requestId ?? null,
     };
-    this.#held.open(keyOf(job.migrationUuid), record, () => this.#isOver(job));
+    this.#held.open(keyOf(job.migrationUuid), record, async () => {
+      if (!(await this.#isOver(job))) return false;
+      await onOver();
+      return true;
+    });
   }
 
   /** Does nothing when none is open for that migration. */

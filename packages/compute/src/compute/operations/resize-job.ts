@@ -4,6 +4,7 @@ import type { Flavor } from '../../objects/flavor.js';
 import type { Instance, InstanceFields } from '../../objects/instance.js';
 import type { Migration } from '../../objects/migration.js';
 import type { MigrationStatus, VmState } from '../../objects/states.js';
+import type { HostContext } from '../host-context.js';
 
 /** One cold migration or resize on its way, as each side sees it. */
 export interface ResizeJob {
@@ -32,6 +33,15 @@ export function resizeJob(
     migrationUuid: migration.get('uuid'),
     source: migration.get('source_compute'),
   };
+}
+
+/** Is nothing newer done to the instance? `reverted` is what a move stays, while another one can be on its way back. */
+export async function isNewestMove(
+  { records }: HostContext,
+  job: Pick<ResizeJob, 'uuid' | 'migrationUuid'>,
+): Promise<boolean> {
+  const moves = await records.migrations.find({ instance_uuid: job.uuid });
+  return moves.at(-1)?.get('uuid') === job.migrationUuid;
 }
 
 /** The statuses between the choice of a host and the moment when the guest runs there. */

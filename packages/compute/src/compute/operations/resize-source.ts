@@ -1,12 +1,13 @@
 import type { RequestContext } from '@ebbgate/core';
 import { takeAllocationsBack } from '../../db/move-allocations.js';
-import { OperationAbortedError, RolledBackError, UnexpectedStateError } from '../../errors.js';
+import { RolledBackError, UnexpectedStateError } from '../../errors.js';
+import { faultOf } from '../../objects/instance-fault.js';
 import type { Instance, InstanceFields } from '../../objects/instance.js';
 import { POWER_STATE } from '../../objects/states.js';
 import type { ArgsOf, ComputeMethods } from '../../rpc/methods.js';
 import { Attempts } from '../attempts.js';
 import type { HostContext } from '../host-context.js';
-import { beginAction } from '../instance-action.js';
+import { beginAction, cutOff } from '../instance-action.js';
 import { startWhenPlugged } from '../plugged-start.js';
 import { UnsettledWriteError, writeSurely } from '../sure-write.js';
 import { NO_OTHER_SIZE, resizeJob, type ResizeJob } from './resize-job.js';
@@ -124,22 +125,25 @@ export class ResizeAtSource {
     const { records, networking, host, logger } = this.#host;
     const { uuid, migrationUuid, dest } = job;
     const attempts = new Attempts(logger, { instance: uuid, migration: migrationUuid });
-    await attempts.make('recording the error', () =>
-      records.migrations.update(
-        migrationUuid,
-        { status: 'error' },
-        { status: ['migrating', 'post-migrating'] },
-      ),
-    );
     await attempts.make('binding the ports back', () => networking.activateBinding(uuid, host));
     await attempts.make('giving the allocations back', () =>
       takeAllocationsBack(records.allocations, { instanceUuid: uuid, migrationUuid, dest }),
     );
-    const changes = await this.#asBefore(job, error, attempts);
+    const changes = { ...(await this.#asBefore(job, error, attempts)), fault: faultOf(error, host) };
     // The first write may have happened without an answer.
     const task_state = job.stage === 'untouched' ? BEGINNING : (['resize_migrating'] as const);
     await attempts.make('resetting the instance', () =>
       records.instances.update(uuid, changes, { task_state }),
+    );
+    await this.#end(job, attempts);
+  }
+
+  /** Last of all: until the migration has ended the next start sees to it. */
+  async #end(job: SourceJob, attempts: Attempts): Promise<void> {
+    const { migrations } = this.#host.records;
+    const under = { status: ['migrating', 'post-migrating'] } as const;
+    await attempts.make('recording the error', () =>
+      migrations.update(job.migrationUuid, { status: 'error' }, under),
     );
     await attempts.make('telling the destination', () => this.#tellDestination(job));
   }
@@ -186,17 +190,17 @@ export class ResizeAtSource {
   }
 
   /**
-   * What an end of the process has cut off. While the instance is here it is taken back; when it is not, only the message
-   * to the destination may be missing: it is sent again, and a second one does nothing there.
+   * What an end of the process has cut off. While the instance is here it is taken back, or all but the end of it has been;
+   * when it is not, only the message to the destination may be missing: it is sent again, and a second one does nothing
+   * there.
    */
   resume(job: ResizeJob): void {
     const its = sourceJob(job, job.instance.get('task_state') === 'resize_prep' ? 'untouched' : 'sent');
     beginAction(this.#host, its.context, 'resize_instance', its.uuid, async () => {
-      if (job.instance.find('host') !== this.#host.host) {
-        await this.#handOver(its, { image: {}, request_spec: null }, null);
-        return;
-      }
-      await this.#takeBack(its, new OperationAbortedError('The process ended in the middle of it'));
+      const task = job.instance.get('task_state');
+      if (task === 'resize_migrated') await this.#handOver(its, { image: {}, request_spec: null }, null);
+      else if (BEGINNING.some((one) => one === task)) await this.#takeBack(its, cutOff());
+      else await this.#end(its, new Attempts(this.#host.logger, { migration: its.migrationUuid }));
     });
   }
 }

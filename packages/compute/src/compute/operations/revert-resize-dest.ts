@@ -1,11 +1,12 @@
 import type { RequestContext } from '@ebbgate/core';
+import { faultOf } from '../../objects/instance-fault.js';
 import type { Instance } from '../../objects/instance.js';
 import type { RequestSpec } from '../../objects/request-spec.js';
 import type { ArgsOf, ComputeMethods } from '../../rpc/methods.js';
 import { Attempts } from '../attempts.js';
 import type { HostContext } from '../host-context.js';
 import { beginAction } from '../instance-action.js';
-import { resizeJob, type ResizeJob } from './resize-job.js';
+import { isNewestMove, resizeJob, type ResizeJob } from './resize-job.js';
 
 /** How far a revert is at the destination. */
 interface RevertJob extends ResizeJob {
@@ -48,7 +49,8 @@ export class RevertResizeAtDestination {
     ]);
     const status = migration.get('status');
     const isHere = instance.find('host') === host && instance.get('task_state') === 'resize_reverting';
-    if (!isHere || (status !== 'reverting' && status !== 'reverted')) {
+    const isIt = isHere && (await isNewestMove(this.#host, job));
+    if (!isIt || (status !== 'reverting' && status !== 'reverted')) {
       logger.info({ migration: job.migrationUuid, status }, 'There is nothing to revert');
       return;
     }
@@ -56,7 +58,7 @@ export class RevertResizeAtDestination {
     try {
       await this.#revert(job, instance);
     } catch (error) {
-      if (!this.#host.lifetime.aborted) await this.#failed(job);
+      if (!this.#host.lifetime.aborted) await this.#failed(job, error);
       throw error;
     }
   }
@@ -95,13 +97,10 @@ export class RevertResizeAtDestination {
   }
 
   /** The instance is where its guest is, or what was kept of it: in ERROR, with what it has there and no more. */
-  async #failed({ uuid, migrationUuid, source, hasLeft }: RevertJob): Promise<void> {
+  async #failed({ uuid, migrationUuid, source, hasLeft }: RevertJob, error: unknown): Promise<void> {
     const { records, networking, host, logger } = this.#host;
     const attempts = new Attempts(logger, { instance: uuid, migration: migrationUuid });
     const where = hasLeft ? source : host;
-    await attempts.make('recording the error', () =>
-      records.migrations.update(migrationUuid, { status: 'error' }),
-    );
     await attempts.make('binding the ports', () => networking.activateBinding(uuid, where));
     await attempts.make('settling the allocations', async () => {
       if (!hasLeft) await records.allocations.release(migrationUuid);
@@ -110,9 +109,13 @@ export class RevertResizeAtDestination {
         await records.allocations.transfer(migrationUuid, uuid);
       }
     });
-    const failed = { host: where, node: where, vm_state: 'error', task_state: null } as const;
+    const fault = faultOf(error, host);
+    const failed = { host: where, node: where, vm_state: 'error', task_state: null, fault } as const;
     await attempts.make('resetting the instance', () =>
       records.instances.update(uuid, failed, { task_state: ['resize_reverting'], host: [host] }),
+    );
+    await attempts.make('recording the error', () =>
+      records.migrations.update(migrationUuid, { status: 'error' }),
     );
   }
 }

@@ -1,4 +1,5 @@
 import type { RequestContext } from '@ebbgate/core';
+import { faultOf } from '../../objects/instance-fault.js';
 import type { Instance } from '../../objects/instance.js';
 import { POWER_STATE } from '../../objects/states.js';
 import type { ArgsOf, ComputeMethods } from '../../rpc/methods.js';
@@ -6,7 +7,14 @@ import { Attempts } from '../attempts.js';
 import type { HostContext } from '../host-context.js';
 import { beginAction } from '../instance-action.js';
 import { startWhenPlugged } from '../plugged-start.js';
-import { NO_OTHER_SIZE, oldStateOf, resizeJob, type ResizeJob, sizeFields } from './resize-job.js';
+import {
+  isNewestMove,
+  NO_OTHER_SIZE,
+  oldStateOf,
+  resizeJob,
+  type ResizeJob,
+  sizeFields,
+} from './resize-job.js';
 
 /**
  * The user wants the instance back as it was (`compute-rpc.md` 3.4), at its source, to which it returns: after the
@@ -39,14 +47,14 @@ export class RevertResizeAtSource {
     ]);
     const status = migration.get('status');
     const isComing = status === 'reverted' && instance.get('task_state') === 'resize_reverting';
-    if (!isComing || job.source !== host) {
+    if (!isComing || job.source !== host || !(await isNewestMove(this.#host, job))) {
       logger.info({ migration: job.migrationUuid, status }, 'There is nothing to make again');
       return;
     }
     try {
       await this.#makeGuestAgain(job, instance, signal);
     } catch (error) {
-      if (!this.#host.lifetime.aborted) await this.#failed(job);
+      if (!this.#host.lifetime.aborted) await this.#failed(job, error);
       throw error;
     }
   }
@@ -81,16 +89,17 @@ export class RevertResizeAtSource {
   }
 
   /** What was kept is here, and so is the instance, in ERROR. */
-  async #failed({ uuid, migrationUuid }: ResizeJob): Promise<void> {
+  async #failed({ uuid, migrationUuid }: ResizeJob, error: unknown): Promise<void> {
     const { records, host, logger } = this.#host;
     const attempts = new Attempts(logger, { instance: uuid, migration: migrationUuid });
-    await attempts.make('recording the error', () =>
-      records.migrations.update(migrationUuid, { status: 'error' }),
-    );
     await attempts.make('settling the allocations', () => records.allocations.transfer(migrationUuid, uuid));
-    const failed = { host, node: host, vm_state: 'error', task_state: null } as const;
+    const fault = faultOf(error, host);
+    const failed = { host, node: host, vm_state: 'error', task_state: null, fault } as const;
     await attempts.make('resetting the instance', () =>
       records.instances.update(uuid, failed, { task_state: ['resize_reverting', 'powering-off'] }),
+    );
+    await attempts.make('recording the error', () =>
+      records.migrations.update(migrationUuid, { status: 'error' }),
     );
   }
 }

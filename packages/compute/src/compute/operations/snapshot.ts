@@ -28,7 +28,7 @@ export function beginSnapshot(
       });
       await step('image_uploading', null);
     } catch (error) {
-      await afterFailure(host, uuid, TASKS);
+      await afterFailure(host, uuid, TASKS, error);
       throw error;
     }
   });

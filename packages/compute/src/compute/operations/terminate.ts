@@ -54,20 +54,21 @@ export class Terminate {
       await computeApi.cast(context, 'terminate_instance', home, { instance, bdms: args.bdms });
       return;
     }
-    await this.#delete(instance);
-    await this.#endMoves(context, instance);
+    await this.#delete(context, instance);
   }
 
-  async #delete(instance: Instance): Promise<void> {
+  /** The record of the instance last: until then the next start does all of it again. */
+  async #delete(context: RequestContext, instance: Instance): Promise<void> {
     const { records, virt, networking, host } = this.#host;
     const uuid = instance.get('uuid');
     try {
       await virt.destroy(uuid);
       await networking.deallocate(uuid);
       await records.allocations.release(uuid);
+      await this.#endMoves(context, instance);
       await records.instances.update(uuid, deletedNow(), { task_state: ['deleting'], host: [host, null] });
     } catch (error) {
-      await afterFailure(this.#host, uuid, ['deleting'], { vm_state: 'error' });
+      await afterFailure(this.#host, uuid, ['deleting'], error, { vm_state: 'error' });
       throw error;
     }
   }
@@ -91,12 +92,19 @@ export class Terminate {
           await computeApi.cast(context, 'confirm_resize', source, { instance, migration: ended });
           continue;
         }
+        if (HAS_LEFT.has(status)) await this.#dropOld(instance); // it got another size here
         await records.migrations.update(uuid, { status: 'error' }, { status: [status] });
         await records.allocations.release(uuid);
       } catch (error) {
         logger.error({ err: error, migration: uuid }, 'A move of a deleted instance was not ended');
       }
     }
+  }
+
+  async #dropOld(instance: Instance): Promise<void> {
+    const { coldMoves } = this.#host.virt;
+    await coldMoves.dropDisks(instance);
+    await coldMoves.confirmMigration(instance);
   }
 
   /** Where it comes from its disks go here; where it came to the conductor sees to that, which reaches the other cell. */

@@ -2,8 +2,10 @@ import type { RequestContext } from '@ebbgate/core';
 import { ValidationError } from '@ebbgate/rpc';
 import { NoValidHostError } from '../../errors.js';
 import { BlockDeviceMappingList } from '../../objects/block-device.js';
+import { faultOf } from '../../objects/instance-fault.js';
 import type { Instance } from '../../objects/instance.js';
 import { RequestSpec } from '../../objects/request-spec.js';
+import type { TaskState } from '../../objects/states.js';
 import type { ConductorMethods } from '../../rpc/conductor-methods.js';
 import type { Dictionary } from '../../rpc/kinds.js';
 import type { ArgsOf, ComputeMethods } from '../../rpc/methods.js';
@@ -65,8 +67,10 @@ export async function buildAgain(
   context: RequestContext,
   args: AgainArgs,
 ): Promise<void> {
-  for (const [index, instance] of args.instances.entries()) {
-    const uuid = instance.get('uuid');
+  for (const [index, sent] of args.instances.entries()) {
+    const uuid = sent.get('uuid');
+    const instance = await fromItsHost(conductor, sent);
+    if (!instance) continue;
     await orError(conductor, instance, async () => {
       await conductor.records.allocations.release(uuid);
       const spec = args.request_spec ?? specOf(instance);
@@ -83,6 +87,36 @@ export async function buildAgain(
       const wishes = { ...args, instance, request_spec: spec };
       await hand(conductor, context, wishes, { selection, alternates, filterProperties });
     });
+  }
+}
+
+/** What hosts are at while they build, or say that it is to be done again. */
+const BUILD_TASKS: readonly TaskState[] = [
+  null,
+  'networking',
+  'block_device_mapping',
+  'spawning',
+  'scheduling',
+];
+
+/**
+ * Takes a build from the host that it has failed on: the instance is as before it came there. Undefined when it is not to be
+ * built any more, or another conductor has taken it. Nova's hosts have written that themselves before they ask.
+ */
+async function fromItsHost(
+  { records, logger }: ConductorContext,
+  sent: Instance,
+): Promise<Instance | undefined> {
+  const uuid = sent.get('uuid');
+  const host = sent.find('host') ?? null;
+  const task_state = host === null ? (['scheduling'] as const) : BUILD_TASKS;
+  const nowhere = { host: null, node: null, launched_on: null, task_state: 'scheduling' } as const;
+  try {
+    const expected = { vm_state: ['building'], task_state, host: [host] } as const;
+    return await records.instances.update(uuid, nowhere, expected);
+  } catch (error) {
+    logger.warn({ err: error, instance: uuid }, 'A build that has failed is not tried again');
+    return undefined;
   }
 }
 
@@ -129,7 +163,7 @@ async function orError(
     try {
       await records.instances.update(
         uuid,
-        { vm_state: 'error', task_state: null },
+        { vm_state: 'error', task_state: null, fault: faultOf(error, null) },
         { vm_state: ['building'], task_state: ['scheduling'] },
       );
       await records.allocations.release(uuid);

@@ -3,13 +3,15 @@ import type { RequestContext } from '@ebbgate/core';
 import { DrainingError, ValidationError } from '@ebbgate/rpc';
 import { NoValidHostError, UnexpectedStateError } from '../../errors.js';
 import type { Flavor } from '../../objects/flavor.js';
+import { faultOf } from '../../objects/instance-fault.js';
 import type { Instance } from '../../objects/instance.js';
 import { Migration } from '../../objects/migration.js';
 import { RequestSpec } from '../../objects/request-spec.js';
 import type { ConductorMethods } from '../../rpc/conductor-methods.js';
 import type { ArgsOf } from '../../rpc/methods.js';
-import type { Selection, SelectOptions } from '../../scheduler/scheduler.js';
+import type { Selection } from '../../scheduler/scheduler.js';
 import type { ConductorContext } from '../conductor-context.js';
+import { handOver } from '../hand-over.js';
 import { hostListOf, nextHost } from '../next-host.js';
 import { UndoStack } from '../undo-stack.js';
 import { type CrossCellMove, CrossCellMigrateTask } from './cross-cell-migrate.js';
@@ -19,12 +21,6 @@ type Args = ArgsOf<ConductorMethods['migrate_server']>;
 
 /** Hosts that are named besides the first, for the case that it fails: with it as many as Nova tries. */
 const ALTERNATES = 2;
-
-/** The hosts that may be tried, the first of them claimed; `elsewhere`: they are in another cell. */
-interface Choice {
-  readonly selections: readonly Selection[];
-  readonly elsewhere?: Pick<CrossCellMove, 'registry' | 'source' | 'target'>;
-}
 
 /** Has an instance moved: live, or cold to a host of another name, in the same size or another. */
 export async function migrateServer(
@@ -60,24 +56,28 @@ export class ColdMigrateTask {
   async run(): Promise<void> {
     const { records, logger } = this.#conductor;
     const uuid = this.#args.instance.get('uuid');
-    this.#undo.add('the task of the instance', async () => {
-      const now = await records.instances.get(uuid);
-      const task = now.get('task_state');
-      // A delete has given back what it had before we gave it back to it.
-      if (task === 'deleting' || now.get('vm_state') === 'deleted') await records.allocations.release(uuid);
-      if (task === 'resize_prep')
-        await records.instances.update(uuid, { task_state: null }, { task_state: ['resize_prep'] });
-    });
     try {
       await this.#hand(await records.instances.get(uuid));
     } catch (error) {
       logger.error({ err: error, instance: uuid }, 'A cold migration could not be handed to a destination');
+      this.#undo.addFirst('the task of the instance', () => this.#reset(uuid, error));
       await this.#undo.undo();
     }
   }
 
+  async #reset(uuid: string, error: unknown): Promise<void> {
+    const { records } = this.#conductor;
+    const now = await records.instances.get(uuid);
+    const task = now.get('task_state');
+    // A delete has given back what it had before we gave it back to it.
+    if (task === 'deleting' || now.get('vm_state') === 'deleted') await records.allocations.release(uuid);
+    if (task !== 'resize_prep') return;
+    const reset = { task_state: null, fault: faultOf(error, null) };
+    await records.instances.update(uuid, reset, { task_state: ['resize_prep'] });
+  }
+
   async #hand(instance: Instance): Promise<void> {
-    const { computeApi } = this.#conductor;
+    const { computeApi, records } = this.#conductor;
     const source = instance.get('host');
     if (source === null) throw new UnexpectedStateError('The instance is on no host');
     if (instance.get('task_state') !== 'resize_prep')
@@ -87,15 +87,11 @@ export class ColdMigrateTask {
     if (this.#args.host_list === null) await this.#checkSource(source);
     await this.#moveAllocation(instance, migration);
     const spec = specFor(instance, flavor, this.#args.request_spec);
-    const chosen = await this.#choose(instance, spec, source);
-    if (chosen.elsewhere) {
-      const move = { instance, migration, flavor, spec, ...chosen.elsewhere, selections: chosen.selections };
-      await new CrossCellMigrateTask(this.#conductor, this.#context, move, this.#undo).run();
-      return;
-    }
-    const [selection, ...alternates] = chosen.selections;
+    const selections = await this.#choose(instance, migration, spec, source);
+    if (selections === 'elsewhere') return;
+    const [selection, ...alternates] = selections;
     if (!selection) throw new NoValidHostError('No host is left to try');
-    await computeApi.cast(this.#context, 'prep_resize', selection.host, {
+    const args = {
       instance,
       flavor,
       image: imageOf(instance),
@@ -108,7 +104,11 @@ export class ColdMigrateTask {
       migration,
       clean_shutdown: this.#args.clean_shutdown,
       host_list: await hostListOf(this.#conductor, alternates),
-    });
+    };
+    const unclaimed = { status: ['pre-migrating'], dest_compute: [null] } as const;
+    await handOver(records.migrations, migration.get('uuid'), unclaimed, () =>
+      computeApi.cast(this.#context, 'prep_resize', selection.host, args),
+    );
   }
 
   /** The one record of the move, however many hosts are tried. */
@@ -153,47 +153,41 @@ export class ColdMigrateTask {
     });
   }
 
-  async #choose(instance: Instance, spec: RequestSpec, source: string): Promise<Choice> {
+  /** The hosts that may be tried, the first of them claimed. `elsewhere`: there is none, and another cell was asked. */
+  async #choose(
+    instance: Instance,
+    migration: Migration,
+    spec: RequestSpec,
+    source: string,
+  ): Promise<readonly Selection[] | 'elsewhere'> {
     const { scheduler } = this.#conductor;
     const uuid = instance.get('uuid');
     const { host_list: hostList, scheduler_hint: hint } = this.#args;
-    if (hostList !== null) {
-      return { selections: await nextHost(this.#conductor, this.#context, spec, uuid, hostList) };
-    }
+    if (hostList !== null) return nextHost(this.#conductor, this.#context, spec, uuid, hostList);
     const wished = typeof hint['host'] === 'string' ? { onlyHosts: [hint['host']] } : {};
-    const wishes = { ...wished, ignoreHosts: [source], alternates: ALTERNATES };
+    const isResize = spec.get('flavor').get('id') !== instance.get('flavor').get('id');
+    const mayStay = isResize && this.#conductor.allowResizeToSameHost;
+    const wishes = { ...wished, ignoreHosts: mayStay ? [] : [source], alternates: ALTERNATES };
     try {
       const [selections = []] = await scheduler.selectDestinations(this.#context, spec, [uuid], wishes);
-      return { selections };
+      return selections;
     } catch (error) {
-      if (!(error instanceof NoValidHostError)) throw error;
-      return this.#chooseElsewhere(uuid, spec, wishes, error);
+      const move = { uuid, migrationUuid: migration.get('uuid'), flavor: spec.get('flavor'), spec, wishes };
+      if (error instanceof NoValidHostError && (await this.#moveElsewhere(move))) return 'elsewhere';
+      throw error;
     }
   }
 
-  /** The other cells are asked, one after another, when no host of this one is right. */
-  async #chooseElsewhere(
-    uuid: string,
-    spec: RequestSpec,
-    wishes: SelectOptions,
-    why: NoValidHostError,
-  ): Promise<Choice> {
-    const { cells, logger } = this.#conductor;
-    if (!cells) throw why;
+  /** False: there is no other cell. */
+  async #moveElsewhere(move: Omit<CrossCellMove, 'registry' | 'source' | 'targets'>): Promise<boolean> {
+    const { cells } = this.#conductor;
+    if (!cells) return false;
     const { registry, own } = cells;
-    for (const target of registry.others(own)) {
-      this.#undo.add(`what is claimed in cell ${target.name}`, () =>
-        target.records.allocations.release(uuid),
-      );
-      try {
-        const found = await target.scheduler.selectDestinations(this.#context, spec, [uuid], wishes);
-        return { selections: found[0] ?? [], elsewhere: { registry, source: registry.get(own), target } };
-      } catch (error) {
-        if (!(error instanceof NoValidHostError)) throw error;
-        logger.info({ err: error, cell: target.name, instance: uuid }, 'Another cell has no host either');
-      }
-    }
-    throw why;
+    const [source, [first, ...more]] = await Promise.all([registry.get(own), registry.others(own)]);
+    if (!first) return false;
+    const between = { registry, source, targets: [first, ...more] } as const;
+    await new CrossCellMigrateTask(this.#conductor, this.#context, { ...move, ...between }).run();
+    return true;
   }
 }
 

@@ -1,11 +1,15 @@
 import type { RequestContext } from '@ebbgate/core';
+import type { CellAccess } from '../../cells/cell-access.js';
+import { Attempts } from '../../compute/attempts.js';
 import { NO_OTHER_SIZE } from '../../compute/operations/resize-job.js';
+import type { Migration } from '../../objects/migration.js';
 import { POWER_STATE } from '../../objects/states.js';
 import type { ConductorMethods } from '../../rpc/conductor-methods.js';
 import type { ArgsOf } from '../../rpc/methods.js';
+import { faultOf } from '../../objects/instance-fault.js';
 import type { ConductorContext } from '../conductor-context.js';
 import { removeInstance } from './cross-cell-copies.js';
-import { type CrossCellEnds, endsOf, waitAgain } from './cross-cell-ends.js';
+import { type CrossCellEnds, endsOf, forgetMove, waitAgain, whileBeating } from './cross-cell-ends.js';
 
 type Args = ArgsOf<ConductorMethods['confirm_snapshot_based_resize']>;
 
@@ -25,77 +29,99 @@ export class CrossCellConfirmTask {
   }
 
   async run(): Promise<void> {
-    const { migration } = this.#args;
-    const ends = await endsOf(this.#conductor, migration);
-    const { source, sourceHost, target } = ends;
-    const status = (await target.records.migrations.get(migration.get('uuid'))).get('status');
-    if (status !== 'confirming') return; // the request came twice
-    if (!(await this.#conductor.hosts.takesRequests(source.records, sourceHost))) {
-      const fields = { host: sourceHost, migration: migration.get('uuid') };
-      this.#conductor.logger.warn(
-        fields,
-        'A resize cannot be confirmed now: its source takes no new requests',
-      );
-      await waitAgain(target, migration, 'confirming');
+    const ends = await endsOf(
+      this.#conductor,
+      this.#args.instance.get('uuid'),
+      this.#args.migration.get('uuid'),
+    );
+    await whileBeating(
+      this.#conductor,
+      () => ends,
+      () => this.#run(ends),
+    );
+  }
+
+  async #run(ends: CrossCellEnds): Promise<void> {
+    const { source, migrationUuid } = ends;
+    if (!(await isConfirming(ends))) return; // the request came twice
+    const before = await source.records.migrations.get(migrationUuid);
+    const fields = { host: before.get('source_compute'), migration: migrationUuid };
+    if (!(await this.#conductor.hosts.takesRequests(source.records, fields.host))) {
+      const why = 'A resize cannot be confirmed now: its source takes no new requests';
+      this.#conductor.logger.warn(fields, why);
+      // When the source has begun there is no way back: a conductor comes again.
+      if (before.get('status') === 'finished') await waitAgain(ends, 'confirming');
       return;
     }
     try {
-      await this.#confirm(ends);
+      await this.#confirm(ends, before);
     } catch (error) {
-      const fields = { err: error, migration: migration.get('uuid') };
-      this.#conductor.logger.error(fields, 'A resize to another cell could not be confirmed');
-      await this.#failed(ends);
+      if (!(await isConfirming(ends))) return; // another conductor has done it meanwhile
+      this.#conductor.logger.error(
+        { err: error, ...fields },
+        'A resize to another cell could not be confirmed',
+      );
+      await this.#failed(ends, error);
     }
   }
 
-  async #confirm({ source, sourceHost, target }: CrossCellEnds): Promise<void> {
-    const [uuid, migrationUuid] = [this.#args.instance.get('uuid'), this.#args.migration.get('uuid')];
-    const before = await source.records.migrations.get(migrationUuid);
-    if (before.get('status') !== 'confirmed') {
-      const open = { status: ['finished', 'confirming'] } as const;
-      const migration = await source.records.migrations.update(migrationUuid, { status: 'confirming' }, open);
-      const instance = await source.records.instances.get(uuid);
-      const args = { instance, migration };
-      await source.computeApi.call(
-        this.#context,
-        'confirm_snapshot_based_resize_at_source',
-        sourceHost,
-        args,
-      );
-    }
+  async #confirm({ source, target, uuid, migrationUuid }: CrossCellEnds, before: Migration): Promise<void> {
+    if (before.get('status') !== 'confirmed') await this.#removeAtSource(source, uuid, migrationUuid);
     await source.networking.deallocate(uuid);
     await removeInstance(source, uuid);
+    await this.#keep(target, uuid, migrationUuid);
     const confirming = { status: ['confirming'] } as const;
     await target.records.migrations.update(migrationUuid, { status: 'confirmed' }, confirming);
-    const instance = await target.records.instances.get(uuid);
-    if (instance.get('vm_state') !== 'resized' || instance.get('task_state') !== null) return; // it is being deleted
+    await forgetMove(target, uuid);
+  }
+
+  async #removeAtSource(
+    { records, computeApi }: CellAccess,
+    uuid: string,
+    migrationUuid: string,
+  ): Promise<void> {
+    const open = { status: ['finished', 'confirming'] } as const;
+    const migration = await records.migrations.update(migrationUuid, { status: 'confirming' }, open);
+    const args = { instance: await records.instances.get(uuid), migration };
+    const host = migration.get('source_compute');
+    const method = 'confirm_snapshot_based_resize_at_source';
+    await computeApi.call(this.#context, method, host, args).catch(async (error: unknown) => {
+      const now = await records.migrations.get(migrationUuid);
+      if (now.get('status') !== 'confirmed') throw error; // or it was asked twice, and has done it
+    });
+  }
+
+  /** It is what it was before, unless it is being deleted, or was moved again since. */
+  async #keep({ records }: CellAccess, uuid: string, migrationUuid: string): Promise<void> {
+    const instance = await records.instances.get(uuid);
+    const newest = (await records.migrations.find({ instance_uuid: uuid })).at(-1);
+    if (instance.get('vm_state') !== 'resized' || instance.get('task_state') !== null) return;
+    if (newest?.get('uuid') !== migrationUuid) return;
     const isOff = instance.find('power_state') === POWER_STATE.shutdown;
     const kept = {
       ...NO_OTHER_SIZE,
       migration_context: null,
       vm_state: isOff ? 'stopped' : 'active',
     } as const;
-    await target.records.instances.update(uuid, kept, { vm_state: ['resized'], task_state: [null] });
+    await records.instances.update(uuid, kept, { vm_state: ['resized'], task_state: [null] });
   }
 
-  /** The instance is in the other cell all the same. */
-  async #failed({ target, source }: CrossCellEnds): Promise<void> {
-    const [uuid, migrationUuid] = [this.#args.instance.get('uuid'), this.#args.migration.get('uuid')];
-    const { logger } = this.#conductor;
-    const steps = [
-      () => target.records.migrations.update(migrationUuid, { status: 'error' }, { status: ['confirming'] }),
-      () => source.records.allocations.release(migrationUuid),
-      () =>
-        target.records.instances.update(
-          uuid,
-          { vm_state: 'error', task_state: null },
-          { vm_state: ['resized'] },
-        ),
-    ];
-    for (const step of steps) {
-      await step().catch((error: unknown) => {
-        logger.error({ err: error, instance: uuid }, 'The end of a confirmation was not recorded');
-      });
-    }
+  /** The instance is in the other cell all the same. The migration ends last: until then it is tried again. */
+  async #failed({ target, source, uuid, migrationUuid }: CrossCellEnds, error: unknown): Promise<void> {
+    const attempts = new Attempts(this.#conductor.logger, { instance: uuid, migration: migrationUuid });
+    const fault = faultOf(error, null);
+    const failed = { vm_state: 'error', task_state: null, fault } as const;
+    await attempts.make('the instance', () =>
+      target.records.instances.update(uuid, failed, { vm_state: ['resized'] }),
+    );
+    await attempts.make('the allocation', () => source.records.allocations.release(migrationUuid));
+    const confirming = { status: ['confirming'] } as const;
+    await attempts.make('the migration', () =>
+      target.records.migrations.update(migrationUuid, { status: 'error' }, confirming),
+    );
   }
+}
+
+async function isConfirming({ target, migrationUuid }: CrossCellEnds): Promise<boolean> {
+  return (await target.records.migrations.get(migrationUuid)).get('status') === 'confirming';
 }

@@ -14,6 +14,7 @@ export async function putCopies(
 ): Promise<void> {
   const hidden = { hidden: true, deleted: false, deleted_at: null } as const;
   const copy = instance.pristine().update({ ...hidden, host: null, node: null, terminated_at: null });
+  copy.update({ fault: null }); // what it gets there is the destination's
   await put<InstanceFields>(records.instances, copy);
   await put<MigrationFields>(records.migrations, migration.pristine().update(hidden));
 }

@@ -2,170 +2,211 @@ import { randomUUID } from 'node:crypto';
 import type { RequestContext } from '@ebbgate/core';
 import { DrainingError } from '@ebbgate/rpc';
 import type { CellAccess, CellRegistry } from '../../cells/cell-access.js';
+import { type MoveNotes, withNotes } from '../../cells/move-notes.js';
 import { withOldState } from '../../compute/operations/resize-job.js';
 import { NoValidHostError } from '../../errors.js';
 import type { Flavor } from '../../objects/flavor.js';
 import type { Instance } from '../../objects/instance.js';
 import type { Migration } from '../../objects/migration.js';
 import type { RequestSpec } from '../../objects/request-spec.js';
-import type { Selection } from '../../scheduler/scheduler.js';
+import type { ComputeMethods, ResultOf } from '../../rpc/methods.js';
+import type { Selection, SelectOptions } from '../../scheduler/scheduler.js';
 import type { ConductorContext } from '../conductor-context.js';
-import type { UndoStack } from '../undo-stack.js';
-import { putCopies, removeInstance, removeMigration } from './cross-cell-copies.js';
+import { putCopies } from './cross-cell-copies.js';
+import { type CrossCellEnds, whileBeating } from './cross-cell-ends.js';
+import { switchOver } from './cross-cell-switch.js';
+import { takeBack } from './cross-cell-take-back.js';
 
-/** A move from one cell to another, when a host was chosen and claimed. */
+/** A move for which no host of the instance's own cell is right. What the instance has of its host is the migration's. */
 export interface CrossCellMove {
-  readonly instance: Instance;
-  readonly migration: Migration;
+  readonly uuid: string;
+  readonly migrationUuid: string;
   readonly flavor: Flavor;
   readonly spec: RequestSpec;
+  /** What hosts are wanted. */
+  readonly wishes: SelectOptions;
   readonly registry: CellRegistry;
   readonly source: CellAccess;
-  readonly target: CellAccess;
-  /** Of the target cell; the first is claimed. */
-  readonly selections: readonly Selection[];
+  /** The other cells, in the order in which they are asked. */
+  readonly targets: readonly [CellAccess, ...CellAccess[]];
 }
 
-/** How long a destination may take to say that it has dropped everything; if it does not it finds out by its records. */
-export const DROP_LIMIT_MS = 10_000;
+/** A host that has agreed, and what it says of the instance. */
+interface Prepared {
+  readonly dest: string;
+  readonly prepared: ResultOf<ComputeMethods['prep_snapshot_based_resize_at_dest']>;
+}
+
+const PREPARING = { task_state: ['resize_prep'] } as const;
 
 /**
- * Moves an instance to a host of another cell (`compute-rpc.md` 3.5, steps 2 to 6): the conductor calls one side after the
- * other, as neither can reach the other. What was done is taken back on failure, the last step first, until the mapping
- * says that the instance is in the other cell.
+ * Moves an instance to a host of another cell (`compute-rpc.md` 3.5): the conductor calls one side after the other, as
+ * neither can reach the other. What was done is taken back on failure, until the mapping says that the instance is in the
+ * other cell. Before each step the records tell enough for another conductor to take it up, or back.
  */
 export class CrossCellMigrateTask {
   readonly #conductor: ConductorContext;
   readonly #context: RequestContext;
   readonly #move: CrossCellMove;
-  readonly #undo: UndoStack;
   readonly #uuid: string;
   readonly #migrationUuid: string;
+  /** The one that is tried. */
+  #target: CellAccess;
 
-  constructor(conductor: ConductorContext, context: RequestContext, move: CrossCellMove, undo: UndoStack) {
+  constructor(conductor: ConductorContext, context: RequestContext, move: CrossCellMove) {
     this.#conductor = conductor;
     this.#context = context;
     this.#move = move;
-    this.#undo = undo;
-    this.#uuid = move.instance.get('uuid');
-    this.#migrationUuid = move.migration.get('uuid');
+    this.#uuid = move.uuid;
+    this.#migrationUuid = move.migrationUuid;
+    this.#target = move.targets[0];
   }
 
-  /** What it rejects with is why the move is to be taken back. */
+  /** Resolves when the instance has moved, or all was taken back. */
   async run(): Promise<void> {
-    await this.#setUpTarget();
-    const beat = setInterval(() => void this.#beat(), this.#move.registry.beatMs);
-    try {
-      const dest = await this.#prepareDestination();
-      const imageId = await this.#prepareSource();
-      await this.#finishAtDestination(dest, imageId);
-      await this.#switchOver();
-    } finally {
-      clearInterval(beat);
-    }
+    await whileBeating(
+      this.#conductor,
+      () => this.#ends(),
+      async () => {
+        try {
+          await this.#run();
+        } catch (error) {
+          const { registry } = this.#move;
+          const fields = { err: error, instance: this.#uuid, migration: this.#migrationUuid };
+          if ((await registry.mappings.find(this.#uuid).catch(() => undefined)) === this.#target.name) {
+            this.#conductor.logger.error(
+              fields,
+              'A record of a move between cells was not written; it is tried again later',
+            );
+            return;
+          }
+          this.#conductor.logger.error(fields, 'A move to another cell is taken back');
+          await takeBack(this.#conductor, this.#context, this.#ends(), error);
+        }
+      },
+    );
   }
 
-  /** By this the destination knows that somebody still drives the move. */
-  async #beat(): Promise<void> {
-    await this.#move.target.records.migrations.update(this.#migrationUuid, {}).catch((error: unknown) => {
-      this.#conductor.logger.debug({ err: error }, 'A sign of life was not written');
-    });
+  async #run(): Promise<void> {
+    const selections = await this.#choose();
+    await this.#move.registry.mappings.set(this.#uuid, this.#move.source.name);
+    await this.#setUpTarget();
+    const { dest, prepared } = await this.#prepareDestination(selections);
+    // Not a fault of that host: when it cannot be written all is taken back, and the host is told.
+    await this.#target.records.instances.update(this.#uuid, { migration_context: prepared });
+    const imageId = await this.#prepareSource();
+    await this.#finishAtDestination(dest, imageId);
+    await switchOver(this.#ends());
+  }
+
+  #ends(): CrossCellEnds {
+    const { registry, source } = this.#move;
+    const [uuid, migrationUuid] = [this.#uuid, this.#migrationUuid];
+    return { registry, source, target: this.#target, uuid, migrationUuid };
+  }
+
+  /** Each cell is noted before it is asked: a claim may be there from then on. */
+  async #choose(): Promise<readonly Selection[]> {
+    const { spec, wishes, targets } = this.#move;
+    let last: unknown;
+    for (const target of targets) {
+      this.#target = target;
+      await this.#note({});
+      try {
+        const found = await target.scheduler.selectDestinations(this.#context, spec, [this.#uuid], wishes);
+        return found[0] ?? [];
+      } catch (error) {
+        if (!(error instanceof NoValidHostError)) throw error;
+        last = error;
+        const fields = { err: error, cell: target.name, instance: this.#uuid };
+        this.#conductor.logger.info(fields, 'Another cell has no host either');
+      }
+    }
+    throw last;
+  }
+
+  /** Says what is open, on the instance first: that a migration leads to another cell is true only of one that is noted. */
+  async #note({ image = '' }: Partial<MoveNotes>): Promise<Instance> {
+    const { instances, migrations } = this.#move.source.records;
+    const notes = {
+      migration: this.#migrationUuid,
+      source: this.#move.source.name,
+      target: this.#target.name,
+      image,
+    };
+    const current = await instances.get(this.#uuid);
+    const changes = { system_metadata: withNotes(withOldState(current), notes) };
+    const noted = await instances.update(this.#uuid, changes, PREPARING);
+    const preparing = { status: ['pre-migrating'] } as const;
+    await migrations.update(this.#migrationUuid, { cross_cell_move: true }, preparing);
+    return noted;
   }
 
   /** Step 2: hidden copies of the records, and the ports. */
   async #setUpTarget(): Promise<void> {
-    const { source, target, registry, flavor } = this.#move;
-    const preparing = { task_state: ['resize_prep'] } as const;
-    await registry.mappings.set(this.#uuid, source.name);
-    this.#undo.add('the instance at its source', () => this.#settleSource());
-    const migration = await source.records.migrations.update(
-      this.#migrationUuid,
-      { cross_cell_move: true },
-      { status: ['pre-migrating'] },
-    );
-    const current = await source.records.instances.get(this.#uuid);
-    const notes = { system_metadata: withOldState(current) };
-    const instance = await source.records.instances.update(this.#uuid, notes, preparing);
-    this.#undo.add('the records in the target cell', () => this.#clearTarget());
+    const { source, flavor } = this.#move;
+    const target = this.#target;
+    const instance = await source.records.instances.get(this.#uuid);
+    const migration = await source.records.migrations.get(this.#migrationUuid);
     const sizes = { old_flavor: instance.get('flavor'), new_flavor: flavor };
     await putCopies(target, instance.clone().update(sizes), migration);
-    this.#undo.add('the ports in the target cell', () => target.networking.deallocate(this.#uuid));
     await target.networking.adopt(this.#uuid, await source.networking.portsOf(this.#uuid));
   }
 
-  async #clearTarget(): Promise<void> {
-    const { target } = this.#move;
-    await removeMigration(target, this.#migrationUuid, 'error');
-    await removeInstance(target, this.#uuid);
-  }
-
-  /** Step 3: the first host that agrees. */
-  async #prepareDestination(): Promise<string> {
-    const { selections } = this.#move;
+  /** Step 3: the first host that agrees, and what it has set apart. */
+  async #prepareDestination(selections: readonly Selection[]): Promise<Prepared> {
     let last: unknown = new NoValidHostError('No host is left to try');
     for (const [index, { host }] of selections.entries()) {
       try {
         if (index > 0) await this.#claimNext(host);
-        await this.#prepareAt(host);
-        return host;
+        return { dest: host, prepared: await this.#prepareAt(host) };
       } catch (error) {
         last = error;
         const fields = { err: error, host, instance: this.#uuid };
         this.#conductor.logger.info(fields, 'A host of another cell cannot take the instance');
         await this.#setDestination(null); // what it may do with a late message is over before its claim goes
-        await this.#move.target.records.allocations.release(this.#uuid);
+        await this.#target.records.allocations.release(this.#uuid);
       }
     }
     throw last;
   }
 
   async #claimNext(host: string): Promise<void> {
-    const { target, spec } = this.#move;
-    await target.scheduler.selectDestinations(this.#context, spec, [this.#uuid], { onlyHosts: [host] });
+    const only = { onlyHosts: [host] };
+    await this.#target.scheduler.selectDestinations(this.#context, this.#move.spec, [this.#uuid], only);
   }
 
-  async #prepareAt(host: string): Promise<void> {
-    const { target, flavor } = this.#move;
-    const { records, computeApi } = target;
+  async #prepareAt(host: string): Promise<Prepared['prepared']> {
+    const { records, computeApi } = this.#target;
     // At once, and not when it is up again: the call would wait in its queue (B11).
     if (!(await this.#conductor.hosts.takesRequests(records, host)))
       throw new DrainingError(`Host ${host} takes no new requests`);
     const migration = await this.#setDestination(host);
-    const context = await computeApi.call(this.#context, 'prep_snapshot_based_resize_at_dest', host, {
+    return computeApi.call(this.#context, 'prep_snapshot_based_resize_at_dest', host, {
       instance: await records.instances.get(this.#uuid),
-      flavor,
+      flavor: this.#move.flavor,
       nodename: host,
       migration,
       limits: null,
     });
-    this.#undo.add('what the destination holds', () => this.#drop(host));
-    await records.instances.update(this.#uuid, { migration_context: context });
   }
 
   /** In both cells; resolves with what the target's says then. */
   async #setDestination(host: string | null): Promise<Migration> {
-    const { source, target } = this.#move;
     const dest = { dest_compute: host, dest_node: host, dest_host: host };
     const preparing = { status: ['pre-migrating'] } as const;
-    await source.records.migrations.update(this.#migrationUuid, dest, preparing);
-    return target.records.migrations.update(this.#migrationUuid, dest, preparing);
-  }
-
-  async #drop(host: string): Promise<void> {
-    const { records, computeApi } = this.#move.target;
-    await records.migrations.update(this.#migrationUuid, { status: 'error' });
-    const instance = await records.instances.get(this.#uuid);
-    const signal = AbortSignal.timeout(DROP_LIMIT_MS);
-    await computeApi.call(this.#context, 'drop_move_claim_at_destination', host, { instance }, { signal });
+    await this.#move.source.records.migrations.update(this.#migrationUuid, dest, preparing);
+    return this.#target.records.migrations.update(this.#migrationUuid, dest, preparing);
   }
 
   /** Step 4: the disks go into an image, unless they are on volumes. */
   async #prepareSource(): Promise<string | null> {
-    const { source, target, registry } = this.#move;
-    const instance = await source.records.instances.get(this.#uuid);
+    const { source } = this.#move;
+    const target = this.#target;
+    const before = await source.records.instances.get(this.#uuid);
+    const imageId = (before.find('image_ref') ?? '') === '' ? null : randomUUID();
+    const instance = await this.#note({ image: imageId ?? '' });
     const migration = await source.records.migrations.get(this.#migrationUuid);
-    const imageId = (instance.find('image_ref') ?? '') === '' ? null : randomUUID();
-    if (imageId !== null) this.#undo.add('the image', () => registry.images.remove(imageId));
     const host = migration.get('source_compute');
     const args = { instance, migration, snapshot_id: imageId };
     await source.computeApi.call(this.#context, 'prep_snapshot_based_resize_at_source', host, args);
@@ -179,50 +220,13 @@ export class CrossCellMigrateTask {
     return imageId;
   }
 
-  /** What the source has not settled itself: the guest is not there any more, and a hard reboot makes it again. */
-  async #settleSource(): Promise<void> {
-    const { instances, migrations } = this.#move.source.records;
-    const under = ['pre-migrating', 'migrating', 'post-migrating', 'error'] as const;
-    await migrations.update(this.#migrationUuid, { status: 'error' }, { status: under });
-    const task = (await instances.get(this.#uuid)).get('task_state');
-    if (task !== 'resize_migrating' && task !== 'resize_migrated') return;
-    const failed = { vm_state: 'error', task_state: null, hidden: false } as const;
-    await instances.update(this.#uuid, failed, { task_state: [task] });
-  }
-
   /** Step 5: the guest is made of the image. */
   async #finishAtDestination(host: string, imageId: string | null): Promise<void> {
-    const { records, computeApi } = this.#move.target;
+    const { records, computeApi } = this.#target;
     await computeApi.call(this.#context, 'finish_snapshot_based_resize_at_dest', host, {
       instance: await records.instances.get(this.#uuid),
       migration: await records.migrations.get(this.#migrationUuid),
       snapshot_id: imageId,
     });
-  }
-
-  /** Step 6: from the moment when the mapping is written the instance is in the other cell. */
-  async #switchOver(): Promise<void> {
-    const { source, target, registry } = this.#move;
-    const [uuid, migrationUuid] = [this.#uuid, this.#migrationUuid];
-    const sent = { task_state: ['resize_migrated'] } as const; // it is not being deleted
-    await source.records.instances.update(uuid, { hidden: true }, sent);
-    await registry.mappings.set(uuid, target.name);
-    const shown = { hidden: false } as const;
-    await this.#orLog(() => target.records.instances.update(uuid, shown));
-    await this.#orLog(() => target.records.migrations.update(migrationUuid, shown));
-    const left = { status: 'finished', hidden: true } as const;
-    await this.#orLog(() => source.records.migrations.update(migrationUuid, left));
-  }
-
-  /** There is no way back any more. */
-  async #orLog(step: () => Promise<unknown>): Promise<void> {
-    try {
-      await step();
-    } catch (error) {
-      this.#conductor.logger.error(
-        { err: error, instance: this.#uuid },
-        'A record of a move was not written',
-      );
-    }
   }
 }

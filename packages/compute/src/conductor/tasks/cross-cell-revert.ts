@@ -1,59 +1,104 @@
 import type { RequestContext } from '@ebbgate/core';
-import { POWER_STATE } from '../../objects/states.js';
 import type { ConductorMethods } from '../../rpc/conductor-methods.js';
 import type { ArgsOf } from '../../rpc/methods.js';
 import type { ConductorContext } from '../conductor-context.js';
-import { DROP_LIMIT_MS } from './cross-cell-migrate.js';
 import { removeInstance, removeMigration } from './cross-cell-copies.js';
-import { type CrossCellEnds, endsOf, waitAgain } from './cross-cell-ends.js';
+import {
+  type CrossCellEnds,
+  endsOf,
+  forgetMove,
+  isDeleted,
+  recordsOf,
+  waitAgain,
+  whileBeating,
+} from './cross-cell-ends.js';
+import { takeBack } from './cross-cell-take-back.js';
 
 type Args = ArgsOf<ConductorMethods['revert_snapshot_based_resize']>;
 
 /**
  * The user wants the instance back as it was (`compute-rpc.md` 3.5): in its old cell, at its source, which makes it again of
- * the disks that it has kept.
+ * the disks that it has kept. Done again after it was cut off it does the rest.
  */
 export class CrossCellRevertTask {
   readonly #conductor: ConductorContext;
   readonly #context: RequestContext;
-  readonly #uuid: string;
-  readonly #migrationUuid: string;
   readonly #args: Args;
 
   constructor(conductor: ConductorContext, context: RequestContext, args: Args) {
     this.#conductor = conductor;
     this.#context = context;
     this.#args = args;
-    this.#uuid = args.instance.get('uuid');
-    this.#migrationUuid = args.migration.get('uuid');
   }
 
   async run(): Promise<void> {
-    const { migration } = this.#args;
-    const ends = await endsOf(this.#conductor, migration);
-    const { target, destHost } = ends;
-    const status = (await target.records.migrations.get(this.#migrationUuid)).get('status');
-    if (status !== 'reverting') return; // the request came twice
-    if (!(await this.#conductor.hosts.takesRequests(target.records, destHost))) {
-      const fields = { host: destHost, migration: this.#migrationUuid };
-      this.#conductor.logger.warn(fields, 'A resize cannot be reverted now: its host takes no new requests');
-      await waitAgain(target, migration, 'reverting');
-      return;
-    }
+    const ends = await endsOf(
+      this.#conductor,
+      this.#args.instance.get('uuid'),
+      this.#args.migration.get('uuid'),
+    );
+    await whileBeating(
+      this.#conductor,
+      () => ends,
+      () => this.#run(ends),
+    );
+  }
+
+  async #run(ends: CrossCellEnds): Promise<void> {
+    const { there, copy, instance } = await recordsOf(ends);
+    if (!there || isDeleted(there) || there.get('status') !== 'reverting') return; // the request came twice
+    const host = there.get('dest_compute') ?? '';
+    const hasLeft = isDeleted(copy);
+    const hasBegun = instance.get('task_state') === 'resize_reverting'; // in its old cell
+    if (!hasLeft && !(await this.#isTaken(ends, host, hasBegun))) return;
     try {
-      await this.#switchBack(ends);
-      await this.#leaveDestination(ends);
-      await this.#finishAtSource(ends);
+      if (!hasLeft) await this.#leave(ends, host);
+      await this.#comeBack(ends);
     } catch (error) {
-      const fields = { err: error, migration: this.#migrationUuid };
+      if (await isBack(ends)) return; // another conductor has done it meanwhile, or does the rest
+      const fields = { err: error, migration: ends.migrationUuid };
       this.#conductor.logger.error(fields, 'A resize to another cell could not be reverted');
-      await this.#failed(ends);
+      await takeBack(this.#conductor, this.#context, ends, error);
     }
   }
 
+  async #leave(ends: CrossCellEnds, host: string): Promise<void> {
+    await this.#switchBack(ends);
+    await this.#leaveDestination(ends, host);
+  }
+
+  async #comeBack(ends: CrossCellEnds): Promise<void> {
+    if (!(await isBack(ends))) await this.#finishAtSource(ends);
+    await removeMigration(ends.target, ends.migrationUuid, 'reverted');
+    await forgetMove(ends.source, ends.uuid);
+  }
+
+  /**
+   * Do both hosts take requests? If not it is asked for again: by the user, or, once it has begun, by a conductor. The source
+   * is told first: if it begins to drain now, it waits for its part. Once it has begun that waits, drain or no drain.
+   */
+  async #isTaken(ends: CrossCellEnds, host: string, hasBegun: boolean): Promise<boolean> {
+    const { source, target, migrationUuid } = ends;
+    const { hosts, logger } = this.#conductor;
+    const fields = { host, migration: migrationUuid };
+    const there = await hosts.takesRequests(target.records, host);
+    if (hasBegun) {
+      if (!there) logger.warn(fields, 'A resize cannot be reverted now: its host takes no new requests');
+      return there;
+    }
+    const { migrations } = source.records;
+    const open = { status: ['finished', 'reverting'] } as const;
+    const here = await migrations.update(migrationUuid, { status: 'reverting' }, open);
+    if (there && (await hosts.takesRequests(source.records, here.get('source_compute')))) return true;
+    logger.warn(fields, 'A resize cannot be reverted now: one of its hosts takes no new requests');
+    await migrations.update(migrationUuid, { status: 'finished' }, { status: ['reverting'] });
+    await waitAgain(ends, 'reverting');
+    return false;
+  }
+
   /** The instance is in its old cell again, with what was changed of it meanwhile that is no matter of its size. */
-  async #switchBack({ source, target, registry }: CrossCellEnds): Promise<void> {
-    const there = await target.records.instances.get(this.#uuid);
+  async #switchBack({ source, target, registry, uuid, migrationUuid }: CrossCellEnds): Promise<void> {
+    const there = await target.records.instances.get(uuid);
     const back = {
       hidden: false,
       vm_state: 'resized',
@@ -61,81 +106,39 @@ export class CrossCellRevertTask {
       display_name: there.find('display_name'),
       metadata: there.find('metadata'),
     } as const;
-    const left = { hidden: [true], task_state: ['resize_migrated'] } as const;
     const reverting = { status: 'reverting', hidden: false } as const;
-    await source.records.migrations.update(this.#migrationUuid, reverting, { status: ['finished'] });
-    await source.records.instances.update(this.#uuid, back, left);
-    await registry.mappings.set(this.#uuid, source.name);
-    await target.records.instances.update(this.#uuid, { hidden: true });
+    const open = { status: ['finished', 'reverting'] } as const;
+    await source.records.migrations.update(migrationUuid, reverting, open);
+    await source.records.instances.update(uuid, back, {
+      task_state: ['resize_migrated', 'resize_reverting'],
+    });
+    await registry.mappings.set(uuid, source.name);
+    await target.records.instances.update(uuid, { hidden: true });
   }
 
-  async #leaveDestination({ target, destHost }: CrossCellEnds): Promise<void> {
+  /** The record of the migration stays until the end, by which the conductors of that cell see that it has not come. */
+  async #leaveDestination({ target, uuid, migrationUuid }: CrossCellEnds, host: string): Promise<void> {
     const { records, computeApi, networking } = target;
     const args = {
-      instance: await records.instances.get(this.#uuid),
-      migration: await records.migrations.get(this.#migrationUuid),
+      instance: await records.instances.get(uuid),
+      migration: await records.migrations.get(migrationUuid),
     };
-    await computeApi.call(this.#context, 'revert_snapshot_based_resize_at_dest', destHost, args);
-    await removeMigration(target, this.#migrationUuid, 'reverted');
-    await removeInstance(target, this.#uuid);
-    await networking.deallocate(this.#uuid);
+    await computeApi.call(this.#context, 'revert_snapshot_based_resize_at_dest', host, args);
+    await networking.deallocate(uuid);
+    await removeInstance(target, uuid);
   }
 
-  async #finishAtSource({ source, sourceHost }: CrossCellEnds): Promise<void> {
+  async #finishAtSource({ source, uuid, migrationUuid }: CrossCellEnds): Promise<void> {
     const { records, computeApi } = source;
-    const args = {
-      instance: await records.instances.get(this.#uuid),
-      migration: await records.migrations.get(this.#migrationUuid),
-    };
+    const migration = await records.migrations.get(migrationUuid);
+    const args = { instance: await records.instances.get(uuid), migration };
     const method = 'finish_revert_snapshot_based_resize_at_source';
-    await computeApi.call(this.#context, method, sourceHost, args);
+    await computeApi.call(this.#context, method, migration.get('source_compute'), args);
   }
+}
 
-  /**
-   * The instance is in ERROR in its old cell, where its disks are: a hard reboot makes it again of them. What is left of it
-   * at the destination goes, at once or at the next start there.
-   */
-  async #failed(ends: CrossCellEnds): Promise<void> {
-    const { source, target, registry } = ends;
-    await this.#try(() => registry.mappings.set(this.#uuid, source.name));
-    await this.#try(() => this.#clearDestination(ends));
-    await this.#try(() => target.records.allocations.release(this.#uuid));
-    const status = ['finished', 'reverting', 'reverted', 'error'] as const;
-    await this.#try(() =>
-      source.records.migrations.update(this.#migrationUuid, { status: 'error', hidden: false }, { status }),
-    );
-    await this.#try(() => source.records.allocations.transfer(this.#migrationUuid, this.#uuid));
-    const error = {
-      vm_state: 'error',
-      task_state: null,
-      hidden: false,
-      power_state: POWER_STATE.shutdown,
-    } as const;
-    const tasks = ['resize_migrated', 'resize_reverting', 'powering-off'] as const;
-    const task = (await source.records.instances.get(this.#uuid)).get('task_state');
-    if (!tasks.some((one) => one === task)) return; // the source has said so itself
-    await this.#try(() => source.records.instances.update(this.#uuid, error, { task_state: tasks }));
-  }
-
-  async #clearDestination({ target, destHost }: CrossCellEnds): Promise<void> {
-    const { records, computeApi, networking } = target;
-    const instance = await records.instances.get(this.#uuid);
-    if (instance.find('deleted') === true) return; // it has left in good order
-    await records.migrations.update(this.#migrationUuid, { status: 'error' });
-    const signal = AbortSignal.timeout(DROP_LIMIT_MS);
-    const method = 'drop_move_claim_at_destination';
-    await this.#try(() => computeApi.call(this.#context, method, destHost, { instance }, { signal }));
-    await removeMigration(target, this.#migrationUuid, 'error');
-    await removeInstance(target, this.#uuid);
-    await networking.deallocate(this.#uuid);
-  }
-
-  async #try(step: () => Promise<unknown>): Promise<void> {
-    try {
-      await step();
-    } catch (error) {
-      const fields = { err: error, instance: this.#uuid };
-      this.#conductor.logger.error(fields, 'A step of cleaning up after a revert failed');
-    }
-  }
+/** Has the source said that the instance is what it was? */
+async function isBack({ source, uuid, migrationUuid }: CrossCellEnds): Promise<boolean> {
+  if ((await source.records.migrations.get(migrationUuid)).get('status') !== 'reverted') return false;
+  return (await source.records.instances.get(uuid)).get('task_state') !== 'resize_reverting';
 }

@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { MessagingTimeoutError, type RequestContext } from '@ebbgate/core';
 import { DrainingError } from '@ebbgate/rpc';
-import { MigrationPreCheckError, UnexpectedStateError } from '../../errors.js';
+import {
+  HostDownError,
+  MigrationPreCheckError,
+  NoValidHostError,
+  UnexpectedStateError,
+} from '../../errors.js';
+import { faultOf } from '../../objects/instance-fault.js';
 import type { Instance } from '../../objects/instance.js';
 import type { LibvirtLiveMigrateData } from '../../objects/migrate-data.js';
 import { Migration } from '../../objects/migration.js';
@@ -10,6 +16,7 @@ import { POWER_STATE } from '../../objects/states.js';
 import type { ConductorMethods } from '../../rpc/conductor-methods.js';
 import type { ArgsOf } from '../../rpc/methods.js';
 import type { ConductorContext } from '../conductor-context.js';
+import { handOver } from '../hand-over.js';
 import { UndoStack } from '../undo-stack.js';
 
 type Args = ArgsOf<ConductorMethods['live_migrate_instance']>;
@@ -24,7 +31,8 @@ interface Agreed {
  * Finds a destination for a live migration and hands it to the source (`compute-rpc.md` 3.1, steps 2 to 6). What the
  * instance has of the source goes to the migration, and the destination is claimed for the instance. Until the source has
  * it everything is taken back on failure, the last step first: the destination is released, the instance gets back what it
- * had, the migration ends in `error`, and the instance stays as it was.
+ * had, the migration ends in `error`, and the instance stays as it was; in ERROR when it failed for a reason that nobody
+ * has foreseen.
  */
 export class LiveMigrateTask {
   readonly #conductor: ConductorContext;
@@ -42,19 +50,17 @@ export class LiveMigrateTask {
   async run(): Promise<void> {
     const { records, logger } = this.#conductor;
     const uuid = this.#args.instance.get('uuid');
-    this.#undo.add('the task of the instance', () =>
-      records.instances.update(uuid, { task_state: null }, { task_state: ['migrating'] }),
-    );
     try {
       await this.#hand(await records.instances.get(uuid));
     } catch (error) {
       logger.error({ err: error, instance: uuid }, 'A live migration could not be handed to its source');
+      this.#undo.addFirst('the task of the instance', () => this.#reset(uuid, error));
       await this.#undo.undo();
     }
   }
 
   async #hand(instance: Instance): Promise<void> {
-    const { records, computeApi } = this.#conductor;
+    const { records } = this.#conductor;
     const source = instance.get('host');
     if (source === null) throw new UnexpectedStateError('The instance is on no host');
     const migration = await this.#createMigration(instance, source);
@@ -69,13 +75,39 @@ export class LiveMigrateTask {
       { dest_compute: dest, dest_node: dest },
       { status: ['accepted'] },
     );
-    await computeApi.cast(this.#context, 'live_migration', source, {
-      instance,
-      dest,
-      block_migration: migrateData.find('block_migration') ?? null,
-      migrate_data: migrateData,
-      migration: chosen,
-    });
+    await this.#tellSource(source, instance, chosen, { dest, migrateData });
+  }
+
+  /** When it is not known whether it was told, the migration is ended first, and unless it has begun: then it is the source's. */
+  async #tellSource(
+    source: string,
+    instance: Instance,
+    migration: Migration,
+    { dest, migrateData }: Agreed,
+  ): Promise<void> {
+    const { records, computeApi } = this.#conductor;
+    await handOver(records.migrations, migration.get('uuid'), { status: ['accepted'] }, () =>
+      computeApi.cast(this.#context, 'live_migration', source, {
+        instance,
+        dest,
+        block_migration: migrateData.find('block_migration') ?? null,
+        migrate_data: migrateData,
+        migration,
+      }),
+    );
+  }
+
+  /** A delete has given back what it had before we gave it back to it. */
+  async #reset(uuid: string, error: unknown): Promise<void> {
+    const { instances, allocations } = this.#conductor.records;
+    const now = await instances.get(uuid);
+    if (now.get('task_state') === 'deleting' || now.get('vm_state') === 'deleted')
+      await allocations.release(uuid);
+    if (now.get('task_state') !== 'migrating') return;
+    const isForeseen = FORESEEN.some((type) => error instanceof type);
+    const reset = { task_state: null, fault: faultOf(error, null) };
+    const state = isForeseen ? {} : ({ vm_state: 'error' } as const);
+    await instances.update(uuid, { ...reset, ...state }, { task_state: ['migrating'] });
   }
 
   #createMigration(instance: Instance, source: string): Promise<Migration> {
@@ -129,17 +161,27 @@ export class LiveMigrateTask {
     const hint = this.#args.scheduler_hint['host'];
     const wished = typeof hint === 'string' ? { onlyHosts: [hint] } : {};
     const spec = specFor(instance, this.#args.request_spec);
-    // Ends with the first host that agrees, or when the scheduler knows no other.
+    // Ends with the first host that agrees, when the scheduler knows no other, or when enough were tried.
     for (const tried = [source]; ;) {
+      await this.#checkRetries(migration, tried.length - 1);
       const wishes = { ...wished, ignoreHosts: tried };
       const [[selection] = []] = await scheduler.selectDestinations(this.#context, spec, [uuid], wishes);
-      if (!selection) throw new UnexpectedStateError('The scheduler named no host');
+      if (!selection) throw new NoValidHostError('The scheduler named no host');
       const { host: dest } = selection;
       const migrateData = await this.#ask(dest, instance, migration);
-      if (migrateData) return { dest, migrateData };
+      if (migrateData && (await this.#bindPorts(dest, instance, migrateData))) return { dest, migrateData };
       await records.allocations.release(uuid, dest);
       tried.push(dest);
     }
+  }
+
+  async #checkRetries(migration: Migration, refusals: number): Promise<void> {
+    const { records, migrateMaxRetries: most } = this.#conductor;
+    if (most < 0 || refusals <= most) return;
+    await records.migrations.update(migration.get('uuid'), { status: 'failed' }, { status: ['accepted'] });
+    throw new NoValidHostError(
+      `${refusals} hosts have refused the instance, and migrate_max_retries is ${most}`,
+    );
   }
 
   /** Undefined when the host refuses or does not answer: another one may be tried. */
@@ -164,6 +206,22 @@ export class LiveMigrateTask {
     }
   }
 
+  /** False when that fails: then the host is told, which has agreed, and another one may be tried. */
+  async #bindPorts(dest: string, instance: Instance, migrateData: LibvirtLiveMigrateData): Promise<boolean> {
+    const { networking, logger } = this.#conductor;
+    const uuid = instance.get('uuid');
+    try {
+      await networking.bind(uuid, dest);
+    } catch (error) {
+      logger.info({ err: error, dest, instance: uuid }, 'Ports cannot be bound to a host');
+      await networking.unbind(uuid, dest).catch(() => undefined); // for the case that only the answer was lost
+      await this.#release(instance, dest, migrateData);
+      return false;
+    }
+    this.#undo.add('the bindings of the ports', () => networking.unbind(uuid, dest));
+    return true;
+  }
+
   async #release(instance: Instance, dest: string, migrateData: LibvirtLiveMigrateData): Promise<void> {
     await this.#conductor.computeApi.cast(this.#context, 'rollback_live_migration_at_destination', dest, {
       instance,
@@ -180,6 +238,16 @@ function specFor(instance: Instance, ordered: RequestSpec | null): RequestSpec {
     RequestSpec.create({ instance_uuid: instance.get('uuid'), flavor: instance.get('flavor') });
   return spec.update({ force_hosts: null, requested_destination: null });
 }
+
+/** What ends a request and has not touched the instance: it stays as it was. After anything else it is in ERROR. */
+const FORESEEN = [
+  NoValidHostError,
+  MigrationPreCheckError,
+  UnexpectedStateError,
+  HostDownError,
+  DrainingError,
+  MessagingTimeoutError,
+];
 
 function isRefusal(error: unknown): boolean {
   return [MigrationPreCheckError, MessagingTimeoutError, DrainingError].some((type) => error instanceof type);

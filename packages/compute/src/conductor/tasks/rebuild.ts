@@ -1,11 +1,13 @@
 import type { RequestContext } from '@ebbgate/core';
 import { NoValidHostError, UnexpectedStateError } from '../../errors.js';
+import { faultOf } from '../../objects/instance-fault.js';
 import type { Instance } from '../../objects/instance.js';
 import type { Migration } from '../../objects/migration.js';
 import type { RequestSpec } from '../../objects/request-spec.js';
 import type { ConductorMethods } from '../../rpc/conductor-methods.js';
 import type { ArgsOf } from '../../rpc/methods.js';
 import type { ConductorContext } from '../conductor-context.js';
+import { handOver } from '../hand-over.js';
 import { UndoStack } from '../undo-stack.js';
 
 type Args = ArgsOf<ConductorMethods['rebuild_instance']>;
@@ -30,19 +32,7 @@ export class RebuildTask {
 
   async run(): Promise<void> {
     const { records, logger } = this.#conductor;
-    const { orig_image_ref: before, image_ref: wanted } = this.#args;
     const uuid = this.#args.instance.get('uuid');
-    this.#undo.add('the instance', () =>
-      records.instances.update(
-        uuid,
-        {
-          vm_state: 'error',
-          task_state: null,
-          ...(before !== null && before !== wanted && { image_ref: before }),
-        },
-        { task_state: ['rebuilding'] },
-      ),
-    );
     try {
       const instance = await records.instances.get(uuid);
       if (this.#args.recreate) await this.#evacuate(instance);
@@ -52,8 +42,16 @@ export class RebuildTask {
         { err: error, instance: uuid },
         'An instance could not be handed to a host that rebuilds it',
       );
+      this.#undo.addFirst('the instance', () => this.#reset(uuid, error));
       await this.#undo.undo();
     }
+  }
+
+  async #reset(uuid: string, error: unknown): Promise<void> {
+    const { orig_image_ref: before, image_ref: wanted } = this.#args;
+    const image = before !== null && before !== wanted ? { image_ref: before } : {};
+    const failed = { vm_state: 'error', task_state: null, fault: faultOf(error, null), ...image } as const;
+    await this.#conductor.records.instances.update(uuid, failed, { task_state: ['rebuilding'] });
   }
 
   async #rebuild(instance: Instance): Promise<void> {
@@ -76,7 +74,9 @@ export class RebuildTask {
       { dest_compute: dest, dest_node: dest },
       { status: ['accepted'] },
     );
-    await this.#hand(dest, instance, chosen);
+    await handOver(records.migrations, migration.get('uuid'), { status: ['accepted'] }, () =>
+      this.#hand(dest, instance, chosen),
+    );
   }
 
   async #migrationOf(uuid: string): Promise<Migration> {

@@ -1,6 +1,7 @@
 import { ConfigurationError } from '@ebbgate/core';
 import { type Kysely, type Migration, Migrator, sql } from 'kysely';
 import { firstTables } from './migrations/0001-records.js';
+import { numberedServices } from './migrations/0002-services.js';
 import type { Engine } from './engine.js';
 
 const TABLE = 'schema_migrations';
@@ -8,7 +9,7 @@ const LOCK_TABLE = 'schema_migrations_lock';
 
 /** All steps from an empty database to the present tables, in order; what is released is never changed. */
 function migrations(kind: Engine['kind']): Readonly<Record<string, Migration>> {
-  return { '0001-records': firstTables(kind) };
+  return { '0001-records': firstTables(kind), '0002-services': numberedServices(kind) };
 }
 
 /**

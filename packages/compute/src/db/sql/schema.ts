@@ -34,6 +34,7 @@ interface MigrationColumns extends ObjectColumns {
 
 /** One daemon. Times are milliseconds since the epoch. */
 export interface ServiceColumns {
+  readonly id: Generated<number>;
   readonly binary: string;
   readonly host: string;
   readonly uuid: string;
@@ -46,9 +47,12 @@ export interface ServiceColumns {
   readonly disabled_reason: string | null;
   /** 0 or 1. */
   readonly forced_down: number;
+  readonly epoch: number;
   readonly report_count: number;
   readonly started_at_ms: number;
   readonly reported_at_ms: number;
+  /** JSON; null: it does not drain. */
+  readonly drain: string | null;
 }
 
 interface ResourceColumns {

@@ -1,5 +1,5 @@
 import { UnexpectedStateError } from '../../errors.js';
-import { fits, sum } from '../memory-allocations.js';
+import { fits, stillAllocated, sum } from '../memory-allocations.js';
 import type { Allocation, AllocationRepository, HostCapacity, Resources } from '../repositories.js';
 import type { Reader, SqlDatabase, Writer } from './sql-database.js';
 
@@ -29,6 +29,19 @@ export class SqlAllocations implements AllocationRepository {
         .onConflict((conflict) => conflict.column('host').doUpdateSet(columns))
         .execute(),
     );
+  }
+
+  async forget(host: string): Promise<void> {
+    await this.#database.write(async (db) => {
+      await this.#hold(db, [host]);
+      const taken = await db
+        .selectFrom('allocations')
+        .select('host')
+        .where('host', '=', host)
+        .executeTakeFirst();
+      if (taken) throw stillAllocated(host);
+      await db.deleteFrom('capacities').where('host', '=', host).execute();
+    });
   }
 
   async capacities(): Promise<readonly HostCapacity[]> {

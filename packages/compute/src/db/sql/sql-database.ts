@@ -1,16 +1,10 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  Deadline,
-  type Logger,
-  MessagingError,
-  type Outcome,
-  redactedCause,
-  redactText,
-} from '@ebbgate/core';
+import { type Logger, MessagingError, type Outcome, redactedCause, redactText } from '@ebbgate/core';
 import { Kysely, type SelectQueryBuilder, type Transaction } from 'kysely';
 import { DatabaseError, UnexpectedStateError } from '../../errors.js';
 import type { Engine, Fault } from './engine.js';
+import { LimitedPatience, type Patience } from './patience.js';
 import type { Schema } from './schema.js';
 
 /** What repositories read with. */
@@ -25,10 +19,8 @@ export interface SqlDatabaseOptions {
   readonly patienceMs?: number;
 }
 
-const PATIENCE_MS = 15_000;
-/** Before the next try, at most. */
-const BUSY_MS = 15;
-const AWAY_MS = 300;
+/** While a database is away or busy, everything is tried again for so long, unless it is said. */
+export const PATIENCE_MS = 15_000;
 
 /** How far a transaction is. */
 interface Progress {
@@ -59,10 +51,11 @@ export class SqlDatabase {
 
   /**
    * Reads; may be called several times.
+   * @param patience - default: that of all else
    * @throws DatabaseError (`ERR_DATABASE`)
    */
-  read<T>(work: (db: Reader) => Promise<T>): Promise<T> {
-    return this.#patiently(() => work(this.kysely));
+  read<T>(work: (db: Reader) => Promise<T>, patience?: Patience): Promise<T> {
+    return this.#patiently(() => work(this.kysely), patience);
   }
 
   /**
@@ -95,8 +88,10 @@ export class SqlDatabase {
     await this.kysely.destroy();
   }
 
-  async #patiently<T>(attempt: (progress: Progress) => Promise<T>): Promise<T> {
-    const deadline = Deadline.after(this.#patienceMs);
+  async #patiently<T>(
+    attempt: (progress: Progress) => Promise<T>,
+    patience: Patience = new LimitedPatience(this.#patienceMs),
+  ): Promise<T> {
     for (;;) {
       if (this.#closed.signal.aborted) throw this.#error('is closed', 'not-sent');
       const progress: Progress = { committing: false };
@@ -107,13 +102,13 @@ export class SqlDatabase {
       } catch (error) {
         const fault = error instanceof MessagingError ? undefined : this.engine.fault(error);
         if (fault === undefined) throw error;
-        await this.#endure(fault, error, progress, deadline);
+        await this.#endure(fault, error, progress, patience);
       }
     }
   }
 
   /** Waits before the next try, or throws what the caller is told. */
-  async #endure(fault: Fault, error: unknown, { committing }: Progress, deadline: Deadline): Promise<void> {
+  async #endure(fault: Fault, error: unknown, { committing }: Progress, patience: Patience): Promise<void> {
     if (fault === 'constraint') {
       throw new UnexpectedStateError(`${this.engine.label} does not allow it: ${textOf(error)}`, {
         cause: redactedCause(error),
@@ -125,8 +120,8 @@ export class SqlDatabase {
       if (committing) throw this.#error('was lost while a change was committed', 'unknown', error);
     }
     const what = fault === 'away' ? 'cannot be reached' : 'is busy';
-    if (deadline.expired) throw this.#error(what, 'not-sent', error);
-    const mostMs = Math.min(fault === 'away' ? AWAY_MS : BUSY_MS, Math.max(1, deadline.remainingMs));
+    const mostMs = patience.nextMs(fault);
+    if (mostMs === undefined) throw this.#error(what, 'not-sent', error);
     await sleep(mostMs * (0.2 + Math.random() * 0.8), undefined, { signal: this.#closed.signal }).catch(
       () => undefined, // closed meanwhile: the next round says so
     );

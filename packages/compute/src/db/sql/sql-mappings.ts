@@ -29,4 +29,15 @@ export class SqlMappings implements InstanceMappings {
         .execute(),
     );
   }
+
+  async countIn(cell: string): Promise<number> {
+    const row = await this.#database.read((db) =>
+      db
+        .selectFrom('instance_mappings')
+        .select((select) => select.fn.countAll().as('count'))
+        .where('cell', '=', cell)
+        .executeTakeFirst(),
+    );
+    return Number(row?.count ?? 0);
+  }
 }

@@ -1,6 +1,7 @@
 import { type Logger, TypedEvents } from '@ebbgate/core';
 import { Instance, type InstanceFields } from '../../objects/instance.js';
 import { Migration, type MigrationFields } from '../../objects/migration.js';
+import { tellOfServices } from '../../servicegroup/service-notifications.js';
 import type { CellRepository } from '../cells.js';
 import type { InstanceMappings } from '../instance-mappings.js';
 import type { LocalRecords } from '../local-records.js';
@@ -15,9 +16,10 @@ import type {
 import type { Engine } from './engine.js';
 import { migrate } from './migrate.js';
 import type { ObjectTable } from './object-table.js';
+import { StartPatience } from './patience.js';
 import { SqlAllocations } from './sql-allocations.js';
 import { SqlCells } from './sql-cells.js';
-import { SqlDatabase, type SqlDatabaseOptions } from './sql-database.js';
+import { PATIENCE_MS, SqlDatabase, type SqlDatabaseOptions } from './sql-database.js';
 import { SqlMappings } from './sql-mappings.js';
 import { SqlNetworks } from './sql-networks.js';
 import { SqlRepository } from './sql-repository.js';
@@ -36,6 +38,12 @@ const MIGRATIONS: ObjectTable<MigrationFields> = {
   definition: Migration,
   texts: ['instance_uuid', 'source_compute', 'dest_compute', 'status', 'migration_type'],
 };
+
+/** How they are opened. */
+export interface OpenSqlOptions extends SqlDatabaseOptions {
+  /** Waits for a database that is away, for ever. */
+  readonly waits?: boolean;
+}
 
 /** All records in an SQL database, which other processes may have open too. */
 export class SqlRecords implements LocalRecords {
@@ -58,7 +66,8 @@ export class SqlRecords implements LocalRecords {
     this.migrations = new SqlRepository(database, MIGRATIONS, (record) =>
       this.events.emit('migration', record),
     );
-    this.services = new SqlServices(database, (record) => this.events.emit('service', record));
+    const services = new SqlServices(database, (record) => this.events.emit('service', record));
+    this.services = tellOfServices(services, (told) => this.events.emit(told.event_type, told));
     this.allocations = new SqlAllocations(database);
     this.cells = new SqlCells(database);
     this.mappings = new SqlMappings(database);
@@ -66,13 +75,15 @@ export class SqlRecords implements LocalRecords {
   }
 
   /** Brings the tables up to date first. Rejects as `openRecords` does. */
-  static async open(engine: Engine, options: SqlDatabaseOptions): Promise<SqlRecords> {
+  static async open(engine: Engine, options: OpenSqlOptions): Promise<SqlRecords> {
     const database = new SqlDatabase(engine, options);
     try {
-      const taken = await database.read(() => migrate(database.kysely, engine));
+      const { waits = false, logger, patienceMs: busyMs = PATIENCE_MS } = options;
+      const patience = waits ? new StartPatience({ label: engine.label, logger, busyMs }) : undefined;
+      const taken = await database.read(() => migrate(database.kysely, engine), patience);
       if (taken.length > 0)
-        options.logger.info({ database: engine.label, taken }, 'The tables were brought up to date');
-      return new SqlRecords(database, options.logger);
+        logger.info({ database: engine.label, taken }, 'The tables were brought up to date');
+      return new SqlRecords(database, logger);
     } catch (error) {
       await database.close();
       throw error;

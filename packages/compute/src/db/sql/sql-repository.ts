@@ -1,6 +1,7 @@
 import type { Insertable, Updateable } from 'kysely';
 import { RecordNotFoundError, UnexpectedStateError } from '../../errors.js';
 import type { NovaObject } from '../../objects/nova-object.js';
+import { applyChanges } from '../apply-changes.js';
 import { checkExpected, matches } from '../expected.js';
 import type { Identified, OnChange } from '../memory-repository.js';
 import type { Expected, Repository } from '../repositories.js';
@@ -77,8 +78,7 @@ export class SqlRepository<Fields extends Identified> implements Repository<Nova
     const updated = await this.#database.write(async (db) => {
       const current = await this.#forUpdate(db, uuid);
       checkExpected(this.#table.kind, uuid, current, expected);
-      const touched: Partial<Identified> = { updated_at: new Date() };
-      current.update(changes).update(touched as Partial<Fields>); // Fields has the members of Identified
+      applyChanges(current, changes);
       const columns = { ...rowOf(this.#table, current), uuid }; // whatever the changes say
       const row = await db
         .updateTable<Table>(this.#table.table)

@@ -1,7 +1,13 @@
-import type { Selectable } from 'kysely';
-import { RecordNotFoundError } from '../../errors.js';
-import { firstReport } from '../memory-services.js';
-import type { ServiceChanges, ServiceRecord, ServiceReport, ServiceRepository } from '../repositories.js';
+import { type Insertable, type Selectable, sql } from 'kysely';
+import { firstReport, notRegistered } from '../memory-services.js';
+import type {
+  ServiceChanges,
+  ServiceFilter,
+  ServiceRecord,
+  ServiceReport,
+  ServiceRepository,
+} from '../repositories.js';
+import type { DrainSight } from '../../servicegroup/drain-sight.js';
 import type { ServiceColumns } from './schema.js';
 import type { SqlDatabase } from './sql-database.js';
 
@@ -15,25 +21,31 @@ export class SqlServices implements ServiceRepository {
     this.#onChange = onChange;
   }
 
-  async report(report: ServiceReport): Promise<void> {
-    const first = rowOf(firstReport(report));
-    const { state, reported_at_ms } = first;
+  async register(report: ServiceReport): Promise<ServiceRecord> {
     const row = await this.#database.write((db) =>
       db
         .insertInto('services')
-        .values(first)
-        .onConflict((conflict) =>
-          conflict.columns(['binary', 'host']).doUpdateSet((build) => ({
-            state,
-            reported_at_ms,
-            report_count: build('services.report_count', '+', 1),
-            ...given(report),
-          })),
-        )
+        .values(rowOf(firstReport(report)))
+        .onConflict((conflict) => conflict.columns(['binary', 'host']).doUpdateSet(reported(report)))
         .returningAll()
         .executeTakeFirstOrThrow(),
     );
-    this.#onChange(recordOf(row));
+    return this.#changed(row);
+  }
+
+  async report(report: ServiceReport): Promise<ServiceRecord> {
+    const { binary, host } = report;
+    const row = await this.#database.write((db) =>
+      db
+        .updateTable('services')
+        .set(reported(report))
+        .where('binary', '=', binary)
+        .where('host', '=', host)
+        .returningAll()
+        .executeTakeFirst(),
+    );
+    if (!row) throw notRegistered(binary, host);
+    return this.#changed(row);
   }
 
   async list(binary: string): Promise<readonly ServiceRecord[]> {
@@ -41,6 +53,18 @@ export class SqlServices implements ServiceRepository {
       db.selectFrom('services').selectAll().where('binary', '=', binary).execute(),
     );
     return rows.map(recordOf).sort((a, b) => (a.host < b.host ? -1 : 1)); // not by the order of the database's language
+  }
+
+  async find({ binary, host, uuid, id }: ServiceFilter): Promise<readonly ServiceRecord[]> {
+    const rows = await this.#database.read((db) => {
+      let query = db.selectFrom('services').selectAll().orderBy('id');
+      if (binary !== undefined) query = query.where('binary', '=', binary);
+      if (host !== undefined) query = query.where('host', '=', host);
+      if (uuid !== undefined) query = query.where('uuid', '=', uuid);
+      if (id !== undefined) query = query.where('id', '=', id);
+      return query.execute();
+    });
+    return rows.map(recordOf);
   }
 
   async get(binary: string, host: string): Promise<ServiceRecord> {
@@ -52,7 +76,7 @@ export class SqlServices implements ServiceRepository {
         .where('host', '=', host)
         .executeTakeFirst(),
     );
-    if (!row) throw new RecordNotFoundError('service', `${binary} on ${host}`);
+    if (!row) throw notRegistered(binary, host);
     return recordOf(row);
   }
 
@@ -62,6 +86,7 @@ export class SqlServices implements ServiceRepository {
       ...(disabled !== undefined && { disabled: Number(disabled) }),
       ...(disabledReason !== undefined && { disabled_reason: disabledReason }),
       ...(forcedDown !== undefined && { forced_down: Number(forcedDown) }),
+      ...(forcedDown === true && { epoch: sql<number>`epoch + 1 - forced_down` }), // rises when it was not forced down
     };
     if (Object.keys(columns).length === 0) return this.get(binary, host);
     const row = await this.#database.write((db) =>
@@ -73,7 +98,22 @@ export class SqlServices implements ServiceRepository {
         .returningAll()
         .executeTakeFirst(),
     );
-    if (!row) throw new RecordNotFoundError('service', `${binary} on ${host}`);
+    if (!row) throw notRegistered(binary, host);
+    return this.#changed(row);
+  }
+
+  async delete(binary: string, host: string): Promise<void> {
+    const { numDeletedRows } = await this.#database.write((db) =>
+      db
+        .deleteFrom('services')
+        .where('binary', '=', binary)
+        .where('host', '=', host)
+        .executeTakeFirstOrThrow(),
+    );
+    if (numDeletedRows === 0n) throw notRegistered(binary, host);
+  }
+
+  #changed(row: Selectable<ServiceColumns>): ServiceRecord {
     const record = recordOf(row);
     this.#onChange(record);
     return record;
@@ -81,8 +121,13 @@ export class SqlServices implements ServiceRepository {
 }
 
 /** What a later report changes: only what it tells. */
-function given({ topic, version, availabilityZone, startedAtMs }: ServiceReport): Partial<ServiceColumns> {
+function reported(report: ServiceReport) {
+  const { state, reportedAtMs, topic, version, availabilityZone, startedAtMs } = report;
   return {
+    state,
+    reported_at_ms: Math.round(reportedAtMs),
+    drain: drainText(report.drain),
+    report_count: sql<number>`services.report_count + 1`,
     ...(topic !== undefined && { topic }),
     ...(version !== undefined && { version }),
     ...(availabilityZone !== undefined && { availability_zone: availabilityZone }),
@@ -90,7 +135,7 @@ function given({ topic, version, availabilityZone, startedAtMs }: ServiceReport)
   };
 }
 
-function rowOf(record: ServiceRecord): ServiceColumns {
+function rowOf(record: Omit<ServiceRecord, 'id'>): Insertable<ServiceColumns> {
   return {
     binary: record.binary,
     host: record.host,
@@ -102,14 +147,21 @@ function rowOf(record: ServiceRecord): ServiceColumns {
     disabled: Number(record.disabled),
     disabled_reason: record.disabledReason,
     forced_down: Number(record.forcedDown),
+    epoch: record.epoch,
     report_count: record.reportCount,
     started_at_ms: Math.round(record.startedAtMs),
     reported_at_ms: Math.round(record.reportedAtMs),
+    drain: drainText(record.drain),
   };
+}
+
+function drainText(drain: DrainSight | null | undefined): string | null {
+  return drain ? JSON.stringify(drain) : null;
 }
 
 function recordOf(row: Selectable<ServiceColumns>): ServiceRecord {
   return Object.freeze({
+    id: row.id,
     uuid: row.uuid,
     binary: row.binary,
     host: row.host,
@@ -119,9 +171,11 @@ function recordOf(row: Selectable<ServiceColumns>): ServiceRecord {
     version: row.version,
     availabilityZone: row.availability_zone,
     startedAtMs: row.started_at_ms,
+    drain: row.drain === null ? null : (JSON.parse(row.drain) as DrainSight), // as it was written
     disabled: row.disabled === 1,
     disabledReason: row.disabled_reason,
     forcedDown: row.forced_down === 1,
+    epoch: row.epoch,
     reportCount: row.report_count,
   });
 }

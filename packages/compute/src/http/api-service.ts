@@ -1,0 +1,85 @@
+import type { Logger, Transport } from '@ebbgate/core';
+import { type DrainBudgets, type HealthOptions, Service, TaskRegistry } from '@ebbgate/service';
+import type { Records } from '../db/repositories.js';
+import { RemoteNetworking } from '../network/remote.js';
+import { ComputeApi, type ComputeApiOptions } from '../rpc/compute-api.js';
+import { ConductorApi } from '../rpc/conductor-api.js';
+import { Liveness } from '../servicegroup/liveness.js';
+import { createApp } from './app.js';
+import type { TokenValidator } from './auth.js';
+import { HttpServer, type ListenAddress } from './http-server.js';
+import { HttpMetrics } from './metrics.js';
+import type { Policy } from './policy.js';
+
+/** What the API is made of. */
+export interface ApiServiceOptions {
+  /** Its name among the APIs. */
+  readonly name: string;
+  /** What it sends with; closed at its end. */
+  readonly transport: Transport;
+  /** Those of a database, or a conductor's. */
+  readonly records: Records;
+  readonly listen: ListenAddress;
+  /** Who has which token. */
+  readonly validator: TokenValidator;
+  /** Who may do what. */
+  readonly policy: Policy;
+  readonly logger: Logger;
+  /** How hosts are called. */
+  readonly api: ComputeApiOptions;
+  /** A service that has not reported for longer is down. */
+  readonly serviceDownTimeMs: number;
+  /** Requests a second that each caller may make; 0: no limit. */
+  readonly rateLimit: number;
+  readonly budgets: DrainBudgets;
+  /** Opens the health endpoints, with the metrics. */
+  readonly health?: HealthOptions;
+  /** Runs when it has drained. */
+  readonly onExit?: () => Promise<void>;
+}
+
+/** The API as a service that drains. */
+export interface ApiService {
+  readonly service: Service;
+  readonly server: HttpServer;
+  /** What SIGHUP is to do: reads the version cap again, and which versions the hosts have. */
+  readonly reload: () => Promise<void>;
+}
+
+/**
+ * Makes the API over HTTP: its listener is what a drain stops first, its requests are tasks that a drain waits for. It has
+ * no record among the services, as upstream's is not listed either.
+ * @throws ConfigurationError (`ERR_CONFIGURATION`) as {@link HttpServer} and {@link ComputeApi} do
+ */
+export function apiService(options: ApiServiceOptions): ApiService {
+  const { name, transport, records, logger, budgets, health, rateLimit, validator, policy } = options;
+  const tasks = new TaskRegistry({ logger });
+  const liveness = new Liveness({ serviceDownTimeMs: options.serviceDownTimeMs });
+  const metrics = new HttpMetrics({ services: () => records.services.find({}), liveness, tasks });
+  const { interceptors = [] } = options.api;
+  const counted = [metrics.interceptor, ...interceptors];
+  const computeApi = new ComputeApi(transport, {
+    services: records.services,
+    ...options.api,
+    interceptors: counted,
+  });
+  const conductor = new ConductorApi(transport, counted);
+  const networking = new RemoteNetworking(transport);
+  const cloud = { records, computeApi, conductor, networking, liveness };
+  const app = createApp({ ...cloud, validator, policy, tasks, metrics, rateLimit, logger });
+  const server = new HttpServer(app, options.listen);
+  const service = new Service({
+    name: 'api',
+    host: name,
+    newRequestServer: server,
+    registry: tasks,
+    budgets,
+    ...(health && { health: { ...health, metrics: () => metrics.text() } }),
+    logger,
+    onExit: async () => {
+      await transport.close();
+      await options.onExit?.();
+    },
+  });
+  return { service, server, reload: () => computeApi.refresh() };
+}

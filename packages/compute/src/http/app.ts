@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from '@ebbgate/core';
+import type { TaskRegistry } from '@ebbgate/service';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import type { ActionParts } from '../api/action-parts.js';
+import { ApiRoutes } from './api-routes.js';
+import { isLoopback, type TokenValidator } from './auth.js';
+import { httpErrorOf } from './faults.js';
+import { faultBody, HttpError } from './http-error.js';
+import type { HttpMetrics } from './metrics.js';
+import { negotiate, versionHeaders } from './microversion.js';
+import { registerOpenApi } from './openapi.js';
+import type { Policy } from './policy.js';
+import { RateLimit } from './rate-limit.js';
+import type { ServiceCells } from './service-directory.js';
+import { registerServices } from './services-routes.js';
+import { registerVersions } from './version-document.js';
+
+/** What the HTTP API is made of. */
+export interface HttpParts extends ActionParts {
+  /** All cells, whose services are shown together; absent: there is one. */
+  readonly cells?: NonNullable<ActionParts['cells']> & ServiceCells;
+  /** Who has which token. */
+  readonly validator: TokenValidator;
+  /** Who may do what. */
+  readonly policy: Policy;
+  /** What runs: each request is a task in it, and what a request leaves behind. */
+  readonly tasks: TaskRegistry;
+  readonly logger: Logger;
+  /** Hears of each answer; default: nobody does. */
+  readonly metrics?: HttpMetrics;
+  /** Requests a second that each caller may make; default 1000; 0: no limit. */
+  readonly rateLimit?: number;
+  /** Milliseconds of a clock that only goes forward; default `performance.now`. */
+  readonly now?: () => number;
+}
+
+/** The application, ready for requests and not listening. */
+export interface HttpApp {
+  readonly fastify: FastifyInstance;
+  /** Everybody is an admin. */
+  readonly isOpen: boolean;
+  /** From here on everything is answered with 503, and connections are closed. */
+  refuseNewWork(): void;
+}
+
+/** As upstream's `max_request_body_size`. */
+const BODY_BYTES = 114_688;
+const SLOW_MS = 30_000;
+
+/** Makes the application. A further group of routes is one function `register…(routes, parts)`, named here. */
+export function createApp(parts: HttpParts): HttpApp {
+  const app = newFastify();
+  let isDraining = false;
+  const limit = new RateLimit({
+    perSecond: parts.rateLimit ?? 1000,
+    now: parts.now ?? (() => performance.now()),
+  });
+  app.decorateRequest('api', null);
+  app.addHook('onRequest', async (request, reply) => {
+    identify(request, reply);
+    if (isDraining) throw draining();
+    recordTask(parts.tasks, request, reply);
+    await letIn(parts, limit, request, reply);
+  });
+  app.addHook('onSend', async (_request, reply) => {
+    if (isDraining) reply.header('Connection', 'close');
+  });
+  app.addHook('onResponse', async ({ method, routeOptions }, reply) => {
+    parts.metrics?.answered(method, routeOptions.url ?? 'unknown', reply.statusCode, reply.elapsedTime);
+  });
+  answerErrors(app, parts.logger);
+  const routes = new ApiRoutes(app, parts.policy);
+  registerVersions(app);
+  registerServices(routes, parts);
+  registerOpenApi(app, routes);
+  routes.refuseOtherMethods();
+  return {
+    fastify: app,
+    isOpen: parts.validator.isOpen,
+    refuseNewWork: () => {
+      isDraining = true;
+    },
+  };
+}
+
+function newFastify(): FastifyInstance {
+  return fastify({
+    bodyLimit: BODY_BYTES,
+    requestTimeout: SLOW_MS,
+    http: { headersTimeout: SLOW_MS, connectionsCheckingInterval: 1_000, maxHeaderSize: 16_384 },
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 255 },
+    return503OnClosing: false, // done here, in the form of all errors
+    genReqId: () => `req-${randomUUID()}`,
+    frameworkErrors: (error, request, reply) => {
+      // Before any hook: a path that cannot be decoded.
+      identify(request, reply);
+      sendError(reply, httpErrorOf(error) ?? new HttpError(400, 'The request cannot be read'));
+    },
+  });
+}
+
+function identify(request: FastifyRequest, reply: FastifyReply): void {
+  reply.headers({ 'X-OpenStack-Request-ID': request.id, 'X-Compute-Request-ID': request.id });
+}
+
+function draining(): HttpError {
+  return new HttpError(503, 'The API is shutting down', { 'Retry-After': '1' });
+}
+
+/** Who asks, how often, and for which version: in this order, as upstream. */
+async function letIn(
+  { validator }: HttpParts,
+  limit: RateLimit,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  // A page of the web that has this machine's address under its own name must not come in.
+  if (validator.isOpen && !isLoopback(request.hostname))
+    throw new HttpError(403, 'This API is for its own machine only');
+  const { isPublic = false, unasked = 1 } = request.routeOptions.config;
+  const token = request.headers['x-auth-token'];
+  const caller = await validator.validate(typeof token === 'string' ? token : undefined);
+  checkRate(limit, caller?.userId ?? request.ip);
+  if (isPublic) return;
+  if (!caller) throw unauthorized();
+  const version = negotiate(request.headers, unasked);
+  reply.headers(versionHeaders(version));
+  request.api = { id: request.id, caller, version };
+}
+
+function checkRate(limit: RateLimit, caller: string): void {
+  const waitS = limit.take(caller);
+  if (waitS === 0) return;
+  const retryAfter = String(Math.ceil(waitS));
+  throw new HttpError(429, 'Too many requests; try again later', { 'Retry-After': retryAfter });
+}
+
+function unauthorized(): HttpError {
+  const message = 'The request you have made requires authentication.';
+  return new HttpError(401, message, { 'WWW-Authenticate': 'Keystone uri=""' });
+}
+
+/** A drain waits for what was begun, and tells what that is. */
+function recordTask(tasks: TaskRegistry, request: FastifyRequest, reply: FastifyReply): void {
+  const name = `${request.method} ${request.routeOptions.url ?? 'unknown path'}`;
+  const task = tasks.open({ name, kind: 'handler', requestId: request.id });
+  reply.raw.once('close', () => task.end());
+}
+
+function answerErrors(app: FastifyInstance, logger: Logger): void {
+  app.setErrorHandler((error, request, reply) => {
+    const known = httpErrorOf(error);
+    const about = { requestId: request.id, method: request.method, route: request.routeOptions.url };
+    if (known && known.status < 500)
+      logger.debug({ ...about, status: known.status }, 'A request was refused');
+    else logger.error({ ...about, err: error }, 'A request failed');
+    sendError(reply, known ?? new HttpError(500, 'Unexpected API Error. The log of the API has its cause.'));
+  });
+  app.setNotFoundHandler((_request, reply) => {
+    sendError(reply, new HttpError(404, 'The resource could not be found.'));
+  });
+}
+
+function sendError(reply: FastifyReply, error: HttpError): void {
+  void reply.code(error.status).headers(error.headers).send(faultBody(error));
+}

@@ -1,0 +1,144 @@
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { AnyRoute, ApiRoutes, Versioned } from './api-routes.js';
+import { NEWEST_MINOR } from './microversion.js';
+
+type Json = Readonly<Record<string, unknown>>;
+
+const ALWAYS: ReadonlyMap<number, string> = new Map([
+  [400, 'The request is none; the message names the field'],
+  [401, 'No valid token'],
+  [403, 'The policy does not allow it'],
+  [406, 'A version that is not understood'],
+  [413, 'The body is too large'],
+  [415, 'The body is not application/json'],
+  [429, 'Too many requests'],
+  [503, 'The records cannot be reached now, or the API is shutting down'],
+]);
+const OTHERS: ReadonlyMap<number, string> = new Map([
+  [404, 'There is no such thing'],
+  [409, 'Not now, as things are'],
+]);
+
+const HEADERS: Json = {
+  version: {
+    name: 'OpenStack-API-Version',
+    in: 'header',
+    schema: { type: 'string' },
+    description: '`compute 2.N` or `compute latest`; beside it `ebbgate 1.N` for what is ours',
+  },
+  novaVersion: {
+    name: 'X-OpenStack-Nova-API-Version',
+    in: 'header',
+    schema: { type: 'string' },
+    description: '`2.N` or `latest`; the other header goes before it',
+  },
+};
+/** Of an error: one member, named by its kind. Of 401, `error`. */
+const FAULT: Json = {
+  type: 'object',
+  additionalProperties: {
+    type: 'object',
+    properties: { code: { type: 'integer' }, message: { type: 'string' } },
+    required: ['code', 'message'],
+  },
+};
+
+/** Serves the description at `/openapi.json`, open to everybody. */
+export function registerOpenApi(app: FastifyInstance, routes: ApiRoutes): void {
+  let document: Json | undefined;
+  app.get('/openapi.json', { config: { isPublic: true } }, () => (document ??= openApiOf(routes.all)));
+}
+
+/** The description of all routes, from the schemas by which they read. */
+function openApiOf(routes: readonly AnyRoute[]): Json {
+  const paths = new Map<string, Map<string, Json>>();
+  for (const route of routes) {
+    const operations = paths.get(route.path) ?? new Map<string, Json>();
+    paths.set(route.path, operations.set(route.method.toLowerCase(), operationOf(route)));
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Ebbgate compute API',
+      version: `2.${NEWEST_MINOR}`,
+      description:
+        'After OpenStack Compute. Every path is also there under /v2.1/{project_id}. Schemas that differ between versions are in the order of the versions, each with its first.',
+    },
+    servers: [{ url: '/v2.1' }],
+    paths: Object.fromEntries([...paths].map(([path, of]) => [path, Object.fromEntries(of)])),
+    components: {
+      securitySchemes: { token: { type: 'apiKey', in: 'header', name: 'X-Auth-Token' } },
+      parameters: HEADERS,
+      responses: Object.fromEntries([...ALWAYS, ...OTHERS].map(responseOf)),
+    },
+    security: [{ token: [] }],
+  };
+}
+
+function operationOf(route: AnyRoute): Json {
+  const { summary, policy, unasked = 1, body, answer, status, errors } = route;
+  return {
+    summary,
+    description: `Policy ${policy}. A request that asks for no version is answered as at 2.${unasked}.`,
+    parameters: [
+      ...Object.keys(HEADERS).map((name) => refTo('parameters', name)),
+      ...pathParameters(route.path),
+      ...queryParameters(route.query),
+    ],
+    ...(body && {
+      requestBody: { required: true, content: { 'application/json': { schema: byVersion(body) } } },
+    }),
+    responses: {
+      [status]: {
+        description: 'Done',
+        ...(answer && { content: { 'application/json': { schema: schemaOf(answer, 'output') } } }),
+      },
+      ...Object.fromEntries(
+        [...ALWAYS.keys(), ...errors].map((code) => [code, refTo('responses', `fault${code}`)]),
+      ),
+    },
+  };
+}
+
+function pathParameters(path: string): readonly Json[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
+}
+
+function queryParameters(query: Versioned<unknown> | undefined): readonly Json[] {
+  const newest = query?.at(-1)?.schema;
+  const properties = newest ? schemaOf(newest, 'input')['properties'] : {};
+  return Object.entries(properties ?? {}).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    schema: schema as Json,
+  }));
+}
+
+function byVersion(versions: Versioned<unknown>): Json {
+  return {
+    anyOf: versions.map(({ since, schema }) => ({
+      description: `From 2.${since}`,
+      ...schemaOf(schema, 'input'),
+    })),
+  };
+}
+
+function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
+  return Object.fromEntries(
+    Object.entries(z.toJSONSchema(schema, { io })).filter(([name]) => name !== '$schema'),
+  );
+}
+
+function responseOf([code, description]: readonly [number, string]): readonly [string, Json] {
+  return [`fault${code}`, { description, content: { 'application/json': { schema: FAULT } } }];
+}
+
+function refTo(kind: string, name: string): Json {
+  return { $ref: `#/components/${kind}/${name}` };
+}
