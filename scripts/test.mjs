@@ -12,6 +12,8 @@ import { nodeBinary } from './lib/nodes.mjs';
 const OTHER_NODES = [22, 24];
 const ALL_TESTS = 'build/test/**/*.test.js';
 const UNIT_TESTS = 'build/test/unit/';
+/** Beside each other the parts are slower, each at its own moments. */
+const PATIENCE = 4;
 /** Those that share one broker: what one of its tests needs is in the way of no other. */
 const BROKER_TESTS = ['conformance', 'faults', 'interop', 'integration'].map((name) => `build/test/${name}/`);
 
@@ -27,6 +29,8 @@ const total = { passed: 0, failed: 0, skipped: 0 };
 function add(counts) {
   for (const key of Object.keys(total)) total[key] += counts[key];
 }
+
+const lanes = isWhole ? availableParallelism() : 1;
 
 const within = (folder) => `${folder}**/*.test.js`;
 
@@ -55,7 +59,7 @@ async function runPart({ label, major, files, options: given }) {
     const node = major === undefined ? process.execPath : await nodeBinary(major);
     console.log(`Begun: ${label}`);
     const started = performance.now();
-    add(await runMocha({ label, node, files, options: given }));
+    add(await runMocha({ label, node, files, options: given, patience: lanes > 1 ? PATIENCE : 1 }));
     console.log(`Done: ${label}, in ${Math.round((performance.now() - started) / 1000)} s`);
   } catch (error) {
     console.log(`${label}: ${error.message}\n(counted as one failure)`);
@@ -72,7 +76,7 @@ async function main() {
     return;
   }
   console.log(`Tests on Node ${process.versions.node}`);
-  await inLanes(isWhole ? availableParallelism() : 1, [...ownParts(), ...partsOnOtherNodes()], runPart);
+  await inLanes(lanes, [...ownParts(), ...partsOnOtherNodes()], runPart);
 }
 
 await main();

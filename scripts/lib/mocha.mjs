@@ -22,8 +22,11 @@ function readCounts(file) {
   }
 }
 
-/** Resolves with `{ passed, failed, skipped }`; whatever ends the run early is counted as one failure. */
-export async function runMocha({ label, node, files, options }) {
+/**
+ * Resolves with `{ passed, failed, skipped }`; whatever ends the run early is counted as one failure. With `patience` the
+ * limits of tests are so many times as long as they say.
+ */
+export async function runMocha({ label, node, files, options, patience = 1 }) {
   const countsFile = join(root, 'build/counts', `${label.replaceAll(/\W/g, '-')}.json`);
   mkdirSync(dirname(countsFile), { recursive: true });
   rmSync(countsFile, { force: true });
@@ -32,7 +35,7 @@ export async function runMocha({ label, node, files, options }) {
   let watch;
   const { code } = await tool('mocha', 'mocha', [...options, ...files], {
     node,
-    env: { EBBGATE_TEST_COUNTS: countsFile },
+    env: { EBBGATE_TEST_COUNTS: countsFile, EBBGATE_TEST_PATIENCE: String(patience) },
     onSpawn: (child) => {
       let since;
       watch = setInterval(() => {

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import type { Hook, Runner, Suite, Test } from 'mocha';
+import { stretchLimits } from './patience.js';
 
 /** What one run came to; the shape of the file named by `EBBGATE_TEST_COUNTS`. */
 interface Counts {
@@ -31,6 +32,7 @@ export default class PlainReporter {
   #suite: Counts & { startedMs: number } = { passed: 0, failed: 0, skipped: 0, startedMs: 0 };
 
   constructor(runner: Runner) {
+    stretchLimits(runner);
     runner.on('suite', (suite) => {
       this.#onSuite(suite);
     });

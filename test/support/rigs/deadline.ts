@@ -1,8 +1,10 @@
-/** Settles as the promise does, or rejects after this time, naming what was waited for. */
+import { PATIENCE } from '../patience.js';
+
+/** Settles as the promise does, or rejects after this time (times {@link PATIENCE}), naming what was waited for. */
 export async function within<T>(what: string, limitMs: number, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what}: not within ${limitMs} ms`)), limitMs);
+    timer = setTimeout(() => reject(new Error(`${what}: not within ${limitMs} ms`)), limitMs * PATIENCE);
   });
   try {
     return await Promise.race([promise, limit]);
@@ -15,7 +17,7 @@ export async function within<T>(what: string, limitMs: number, promise: Promise<
 const LOOK_AGAIN_MS = 20;
 
 /**
- * Looks again and again until there is something to see: for state of another process that cannot announce itself.
+ * Looks again and again, so long times {@link PATIENCE}, until there is something to see: for state of another process that cannot announce itself.
  *
  * @param look - gives `undefined` or `false` for "not yet"; what it throws ends the waiting
  */
@@ -24,7 +26,7 @@ export async function eventually<T>(
   limitMs: number,
   look: () => T | Promise<T>,
 ): Promise<Exclude<T, undefined | false>> {
-  const endMs = performance.now() + limitMs;
+  const endMs = performance.now() + limitMs * PATIENCE;
   for (;;) {
     const seen = await look();
     // The two values that mean "not yet" are ruled out here.
