@@ -77,5 +77,5 @@ export function faultText(instance: {
   find(field: 'fault'): InstanceFault | null | undefined;
 }): string {
   const fault = instance.get('vm_state') === 'error' ? instance.find('fault') : null;
-  return fault ? oneLine(String(fault.find('message') ?? '')) : '';
+  return fault ? oneLine(fault.find('message') ?? '') : '';
 }
