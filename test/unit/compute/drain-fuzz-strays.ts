@@ -13,7 +13,7 @@ import {
 import { computeMethods } from '#compute/rpc/methods.js';
 import { objectSerializer } from '#compute/rpc/object-serializer.js';
 import { remoteErrors } from '#compute/rpc/remote-errors.js';
-import { isTyped, type Watching } from './drain-fuzz-users.js';
+import { isTyped, PATIENCE_MS, type Watching } from './drain-fuzz-users.js';
 import { DEST, SOURCE, type TestCloud } from './test-cloud.js';
 
 const METHODS = [...computeMethods];
@@ -62,7 +62,7 @@ async function send(
   args: object,
   context: ReturnType<Watching['context']>,
 ): Promise<void> {
-  const options = { serializer: objectSerializer, remoteErrors };
+  const options = { serializer: objectSerializer, remoteErrors, timeoutMs: PATIENCE_MS };
   const client = new RpcClient(cloud.computeApi.transport, target, options);
   if (row.kind === 'cast') await client.cast(context, method, args);
   else await client.call(context, method, args);

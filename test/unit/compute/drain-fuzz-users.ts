@@ -132,7 +132,8 @@ const WISHES: readonly Wish[] = [
   },
 ];
 
-const PATIENCE_MS = 8_000;
+/** Nothing takes longer, on a machine that is busy. */
+export const PATIENCE_MS = 20_000;
 
 /** Who asks, and what was seen of it. */
 export interface Watching {

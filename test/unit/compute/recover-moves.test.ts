@@ -165,38 +165,6 @@ describe('a host that starts after it was cut off', () => {
       expect(await outcomeOf(test, uuid)).to.deep.equal(untouched(SOURCE, 'reverted'));
     }));
 
-  it('leaves an earlier move alone that was reverted, while another one waits to be (COMP-07, GS-76)', () =>
-    withCloud({}, async (test) => {
-      const { moves, hypervisors } = test.cloud;
-      const uuid = await bootResized(test);
-      await moves.revertResize({}, uuid);
-      await test.becomes(uuid, 'active/-');
-      await moves.resize({}, uuid, BIGGER);
-      await test.becomes(uuid, 'resized/-');
-      await allIdle(test);
-      const [first] = await test.cloud.records.migrations.find({ instance_uuid: uuid });
-      await (
-        await test.terminate(DEST)
-      ).ended;
-      await moves.revertResize({}, uuid); // waits for the destination
-      const args = { instance: await test.cloud.records.instances.get(uuid), request_spec: null };
-      const late = { ...args, migration: first ?? expect.fail('there is no move') };
-      await test.cloud.computeApi.cast({}, 'finish_revert_resize', SOURCE, late);
-      await (
-        await test.terminate(SOURCE)
-      ).ended;
-      await test.cloud.host(SOURCE).start();
-      await test.idle(SOURCE);
-      expect(await test.stateOf(uuid)).to.equal(`resized/resize_reverting@${DEST}`);
-      expect(hypervisors.locate(uuid)).to.deep.equal([DEST]);
-      await test.cloud.host(DEST).start();
-      await test.becomes(uuid, 'active/-');
-      await allIdle(test);
-      expect(hypervisors.locate(uuid)).to.deep.equal([SOURCE]);
-      const its = await test.cloud.records.migrations.find({ instance_uuid: uuid });
-      expect(its.map((one) => one.get('status'))).to.deep.equal(['reverted', 'reverted']);
-    }));
-
   it('makes the guest again at the source that was being made again (COMP-07)', () =>
     withCloud({}, async (test) => {
       const uuid = await bootResized(test);

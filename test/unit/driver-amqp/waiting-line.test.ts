@@ -6,7 +6,7 @@ import type { Outgoing } from '#driver-amqp/v091/unconfirmed.js';
 import { WaitingLine } from '#driver-amqp/v091/waiting-line.js';
 import { rejectionOf } from '../../support/deferred.js';
 
-const LONG = Deadline.after(60_000);
+const long = (): Deadline => Deadline.after(60_000);
 const late = (): Error => new Error('late');
 const turnOfTheLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -16,7 +16,7 @@ function outgoing(bytes: number): Outgoing {
     routingKey: '',
     body: Buffer.alloc(bytes),
     properties: {},
-    deadline: LONG,
+    deadline: long(),
     retry: undefined,
     repeatable: false,
   };
@@ -26,7 +26,7 @@ describe('a line of sends that wait', () => {
   it('lets them go in order, as many as fit (AMQP-01)', async () => {
     const line = new WaitingLine();
     const gone: number[] = [];
-    const waits = [0, 1, 2, 3].map((number) => line.wait(LONG, 10, late).then(() => gone.push(number)));
+    const waits = [0, 1, 2, 3].map((number) => line.wait(long(), 10, late).then(() => gone.push(number)));
     line.letGo(11);
     await turnOfTheLoop();
     expect([gone, line.isEmpty]).to.deep.equal([[0, 1], false]);

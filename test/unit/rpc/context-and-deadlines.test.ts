@@ -147,7 +147,7 @@ for (const form of FORMS) {
           await leaf.call(context.detached().with({ user: 'v' }), 'leaf');
         },
       });
-      expect(await rejectionOf(bed().client({ timeoutMs: 300 }).call({}, 'late'))).to.include({
+      expect(await rejectionOf(bed().client({ timeoutMs: 1_000 }).call({}, 'late'))).to.include({
         code: 'ERR_TIMEOUT',
       });
       gate.resolve();

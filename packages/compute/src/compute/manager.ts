@@ -35,8 +35,6 @@ export interface ComputeLimits {
 export const SELF_TRACKED: ReadonlySet<string> = new Set([
   'build_and_run_instance',
   'live_migration',
-  'check_can_live_migrate_destination',
-  'check_can_live_migrate_source',
   'pre_live_migration',
   ...ACTIONS_SELF_TRACKED,
   ...COLD_MOVES_SELF_TRACKED,

@@ -6,7 +6,7 @@ export interface AllocatedMove {
   readonly instanceUuid: string;
   /** Has meanwhile what the instance takes at the source. */
   readonly migrationUuid: string;
-  /** Null: none was chosen. */
+  /** Null: it is not known whether one was chosen. */
   readonly dest: string | null;
 }
 
@@ -16,5 +16,9 @@ export async function takeAllocationsBack(
   { instanceUuid, migrationUuid, dest }: AllocatedMove,
 ): Promise<void> {
   if (dest !== null) await allocations.release(instanceUuid, dest);
+  // While the migration has what the instance takes at its source, all that the instance has is claimed elsewhere.
+  else if ((await allocations.find({ consumer: migrationUuid })).length > 0) {
+    await allocations.release(instanceUuid);
+  }
   await allocations.transfer(migrationUuid, instanceUuid);
 }

@@ -1,6 +1,7 @@
 import { takeAllocationsBack } from '../../db/move-allocations.js';
 import { UnexpectedStateError } from '../../errors.js';
 import { faultOf } from '../../objects/instance-fault.js';
+import { isFinal } from '../../objects/states.js';
 import { Attempts } from '../attempts.js';
 import type { HostContext } from '../host-context.js';
 import { cutOff } from '../instance-action.js';
@@ -29,4 +30,17 @@ export async function abandonResize({ records, logger, host }: HostContext, job:
   await attempts.make('recording the error', () =>
     migrations.update(migrationUuid, { status: 'error' }, preparing),
   );
+}
+
+/**
+ * For a host to which an instance does not come, since its move was over before that host heard of it: what a scheduler has
+ * claimed there goes. Nothing happens when the instance may still come, for another reason.
+ */
+export async function releaseUnused({ records, host }: HostContext, instanceUuid: string): Promise<void> {
+  const instance = await records.instances.get(instanceUuid);
+  const where = instance.find('host') ?? null;
+  if (where === host || (where === null && instance.get('task_state') !== null)) return;
+  const moves = await records.migrations.find({ instance_uuid: instanceUuid });
+  if (moves.every((move) => isFinal(move.get('status'))))
+    await records.allocations.release(instanceUuid, host);
 }

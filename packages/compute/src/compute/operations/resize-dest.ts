@@ -11,6 +11,7 @@ import type { HostContext } from '../host-context.js';
 import { beginAction } from '../instance-action.js';
 import { startWhenPlugged } from '../plugged-start.js';
 import { UnsettledWriteError, writeSurely } from '../sure-write.js';
+import { releaseUnused } from './abandon-resize.js';
 import type { ResizeEngagement } from './resize-engagement.js';
 import {
   NO_OTHER_SIZE,
@@ -64,7 +65,7 @@ export class ResizeAtDestination {
     }
   }
 
-  /** A message that comes late, or twice, finds another state: then there is nothing to do, and nothing to undo. */
+  /** A message that comes late, or twice, finds another state: then there is nothing to do. */
   async #takeUp(job: ResizeJob, args: PrepareArgs): Promise<void> {
     const { records, host, lifetime } = this.#host;
     const here = { dest_compute: host, dest_node: host, dest_host: host };
@@ -76,7 +77,7 @@ export class ResizeAtDestination {
       if (error instanceof UnsettledWriteError && !lifetime.aborted) {
         await claim([null, host]); // it may be; then it is ours to give up
         await this.#giveUp(job, args, error);
-      }
+      } else if (error instanceof UnexpectedStateError) await releaseUnused(this.#host, job.uuid);
       throw error;
     }
   }

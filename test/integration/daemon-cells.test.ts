@@ -10,9 +10,9 @@ import { MemoryCells } from '#compute/db/cells.js';
 import { hasCells, type OpenCells, openCells } from '#compute/main/conductor-cells.js';
 import { readConductorOptions } from '#compute/main/daemon-options.js';
 import { RecordedJob } from '#compute/main-job/recorded-job.js';
-import { CapturedLog } from '../../support/captured-log.js';
-import { rejectionOf } from '../../support/deferred.js';
-import { codeOf } from './test-cloud.js';
+import { CapturedLog } from '../support/captured-log.js';
+import { rejectionOf } from '../support/deferred.js';
+import { codeOf } from '../unit/compute/test-cloud.js';
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'ebbgate-test-'));
 const database = (name: string): string => `sqlite:///${join(FOLDER, name)}.sqlite`;

@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { waitForRecords } from '#compute/db/open-records.js';
 import { LimitedPatience, StartPatience } from '#compute/db/sql/patience.js';
-import { CapturedLog } from '../../support/captured-log.js';
-import { failureOf } from '../../support/records/contract.js';
+import { CapturedLog } from '../support/captured-log.js';
+import { failureOf } from '../support/records/contract.js';
 
 /** A start that waits, by a clock of the test. */
 function waiting(busyMs = 1000) {

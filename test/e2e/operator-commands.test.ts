@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { overControl } from '#compute/main/control-client.js';
-import { OperatorCli, type Said } from '../../support/operator-cli.js';
-import { DaemonProcess } from '../../support/daemon-process.js';
+import { OperatorCli, type Said } from '../support/operator-cli.js';
+import { DaemonProcess } from '../support/daemon-process.js';
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'ebbgate-test-'));
 const CONTROL = join(FOLDER, 'c.sock');
