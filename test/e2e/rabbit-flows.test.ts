@@ -203,9 +203,13 @@ describe('every flow over RabbitMQ, each service a process, driven by an operato
     expect(await site.all(uuid)).to.deep.equal(['active/-@b', 'done', ['a', 'b'], ['a:2048', 'b:2048']]);
     const early = await cli.run(['host', 'set', 'a', '--up']);
     expect(early.err).to.match(/^error: 1 instance was evacuated from a, and not yet removed there/);
-    await site.compute('a', 2000);
-    expect(site.machines.locate(uuid)).to.deep.equal(['b']); // it has removed it before it serves
+    const back = site.compute('a', 2000); // it serves when the flag is cleared, and cleans up before
+    await eventually('its guest is removed', LIMIT_MS, () => site.machines.locate(uuid).join() === 'b');
+    await eventually('the evacuation is completed', LIMIT_MS, async () => {
+      return (await site.lastMove(uuid))?.get('status') === 'completed';
+    });
     expect(await cli.ok('host', 'set', 'a', '--up')).to.equal('a is up\n');
+    await back;
     expect(await cli.ok('migration', 'list', '--instance', 'lost')).to.match(
       / lost +evacuation +a -> b completed\n/,
     );

@@ -98,7 +98,10 @@ describe('what is shared on a RabbitMQ', function () {
   async function expectObjects(wanted: readonly string[]): Promise<void> {
     const isSo = async (): Promise<boolean> => (await objects()).join() === wanted.join();
     await eventually('the objects', WAIT_MS, isSo).catch(() => undefined);
-    expect(await objects()).to.deep.equal(wanted);
+    const found = await objects();
+    const missing = wanted.filter((one) => !found.includes(one));
+    const added = found.filter((one) => !wanted.includes(one));
+    expect({ missing, added }).to.deep.equal({ missing: [], added: [] });
   }
 
   /** One that holds two of our five messages, with a server's and a client's private queues, through the proxy. */
@@ -187,6 +190,7 @@ describe('what is shared on a RabbitMQ', function () {
       const one = await holder();
       const before = await objects();
       await witness.deletions(vhost);
+      await node.view.storeObjects();
       await node.restart(how);
       await eventually('the return', 60_000, isBack(one.transport));
       await expectObjects(before);

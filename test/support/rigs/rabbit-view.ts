@@ -36,6 +36,11 @@ export class RabbitView {
     return erlCall(this.#settings, expression);
   }
 
+  /** Writes to the disk what was declared, which RabbitMQ otherwise does some time after its answer. */
+  async storeObjects(): Promise<void> {
+    await this.evaluate('ok = mnesia:sync_log()');
+  }
+
   async addVhost(vhost: string): Promise<void> {
     const actor = erlangText(this.#settings.user);
     await this.evaluate(`ok = rabbit_vhost:add(${erlangText(vhost)}, ${actor})`);
