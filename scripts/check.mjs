@@ -1,31 +1,30 @@
-// npm run check: everything but the tests. Each step is named and timed; all run, unless the build fails.
+// npm run check: everything but the tests. After the build the steps run side by side; each is named and timed, and all
+// run to their end.
+import { availableParallelism } from 'node:os';
 import { build, packageNames } from './lib/build.mjs';
 import { ensureInstalled } from './lib/install.mjs';
 import { inLanes } from './lib/lanes.mjs';
 import { run, tool } from './lib/run.mjs';
 
-/** Runs one command for each package, two at a time; prints the output of those that fail. */
-async function eachPackage(command) {
-  let worst = 0;
-  await inLanes(2, packageNames(), async (name) => {
-    const { code, output } = await command(`packages/${name}`);
-    if (code !== 0) console.log(`${name}:\n${output}`);
-    worst = Math.max(worst, code);
-  });
-  return { code: worst };
-}
-
-const script = (name) => run(process.execPath, [`scripts/${name}.mjs`]);
 const quiet = { capture: true };
 
+/** Runs one command for each package; gives the output of those that fail. */
+async function eachPackage(command) {
+  const failed = [];
+  for (const name of packageNames()) {
+    const { code, output } = await command(`packages/${name}`);
+    if (code !== 0) failed.push(`${name}:\n${output}`);
+  }
+  return { code: failed.length === 0 ? 0 : 1, output: failed.join('') };
+}
+
+const script = (name) => run(process.execPath, [`scripts/${name}.mjs`], quiet);
+
+/** The longest first. */
 const steps = [
-  ['build', async () => ({ code: await build() })],
-  ['commit messages', () => script('check-commits')],
-  ['format', () => tool('prettier', 'prettier', ['--check', '--log-level', 'warn', '.'])],
-  ['lint', () => tool('eslint', 'eslint', ['--max-warnings', '0', '.'])],
-  ['unused code', () => tool('knip', 'knip', [])],
+  ['lint', () => tool('eslint', 'eslint', ['--max-warnings', '0', '.'], quiet)],
   ['API reports', () => script('api')],
-  ['package contents', () => eachPackage((path) => tool('publint', 'publint', [path, '--strict'], quiet))],
+  ['format', () => tool('prettier', 'prettier', ['--check', '--log-level', 'warn', '.'], quiet)],
   [
     'package types',
     () =>
@@ -33,18 +32,30 @@ const steps = [
         tool('@arethetypeswrong/cli', 'attw', ['--pack', path, '--profile', 'esm-only'], quiet),
       ),
   ],
+  ['package contents', () => eachPackage((path) => tool('publint', 'publint', [path, '--strict'], quiet))],
+  ['unused code', () => tool('knip', 'knip', [], quiet)],
+  ['commit messages', () => script('check-commits')],
 ];
 
-await ensureInstalled();
 const failed = [];
-for (const [name, step] of steps) {
-  console.log(`check: ${name} …`);
+
+async function take([name, step]) {
   const started = performance.now();
-  const { code } = await step();
+  const { code, output = '' } = await step();
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  if (code !== 0) {
+    failed.push(name);
+    console.log(output.trimEnd());
+  }
   console.log(`check: ${name} ${code === 0 ? 'passed' : 'FAILED'} in ${seconds} s`);
-  if (code !== 0) failed.push(name);
-  if (code !== 0 && name === 'build') break;
+}
+
+await ensureInstalled();
+console.log('check: build …');
+await take(['build', async () => ({ code: await build() })]);
+if (failed.length === 0) {
+  console.log(`check: ${steps.map(([name]) => name).join(', ')} …`);
+  await inLanes(availableParallelism(), steps, take);
 }
 console.log(failed.length === 0 ? 'check: all passed' : `check: failed: ${failed.join(', ')}`);
 process.exitCode = failed.length === 0 ? 0 : 1;

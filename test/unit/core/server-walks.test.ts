@@ -9,6 +9,9 @@ import { OPTIONS, RUSH, type Step, stepsOf, verbs, walkAlong } from './support/w
 const MANNER = fc.constantFrom<Manner>('at once', 'later', 'never', 'fails');
 const ANSWER = fc.constantFrom('listen', 'stop', 'close', 'pause', 'accept');
 
+/** Of each property; `STRESS` asks for so many times as many. */
+const RUNS = 500 * Number(process.env['STRESS'] ?? 1);
+
 describe('a message server, whatever happens in whatever order', () => {
   it('settles each delivery and each call once, on a driver that answers late, never or by failing (CORE-01, CORE-03, AMQP-29, AMQP-36)', async () => {
     let walked = 0;
@@ -53,7 +56,7 @@ describe('a message server, whatever happens in whatever order', () => {
           );
           expect(walk.handler.ended.length, names).to.equal(run);
         }),
-        { numRuns: 1500 },
+        { numRuns: RUNS },
       );
     });
     expect(walked).to.be.greaterThan(2000);
@@ -85,7 +88,7 @@ describe('a message server, whatever happens in whatever order', () => {
           expect(walk.unsettled, names).to.deep.equal([]);
           expect([...walk.handler.begun].sort(), names).to.deep.equal([...walk.sent].sort());
         }),
-        { numRuns: 1500 },
+        { numRuns: RUNS },
       );
     });
     expect(walked).to.be.greaterThan(2000);

@@ -36,11 +36,13 @@ describe('budgets of a drain', () => {
     const service = new Service(fakeParts());
     await service.start();
     const task = service.registry.open({ name: 'long' });
-    setTimeout(() => task.end(), 45);
+    setTimeout(() => task.end(), 30);
     const parts = await service.drain('SIGTERM');
     expect(parts.outcome).to.equal('clean');
-    expect(step(parts, 'tasks').limitMs).to.equal(60);
-    expect(step(parts, 'ops-tasks').limitMs).to.be.within(0, 60 - 44);
+    const tasks = step(parts, 'tasks');
+    expect(tasks.limitMs).to.equal(60);
+    expect(tasks.durationMs).to.be.above(0);
+    expect(step(parts, 'ops-tasks').limitMs).to.be.within(0, 60 - tasks.durationMs + 1);
   });
 
   it('are not used up: an idle service has drained in no time, one with a task when that ends (GS-71, GS-72)', async () => {
