@@ -208,7 +208,7 @@ describe('every flow over RabbitMQ, each service a process, driven by an operato
     await eventually('the evacuation is completed', LIMIT_MS, async () => {
       return (await site.lastMove(uuid))?.get('status') === 'completed';
     });
-    expect(await cli.ok('host', 'set', 'a', '--up')).to.equal('a is up\n');
+    expect(await cli.ok('host', 'set', 'a', '--up')).to.equal('a is starting\n');
     await back;
     expect(await cli.ok('migration', 'list', '--instance', 'lost')).to.match(
       / lost +evacuation +a -> b completed\n/,
