@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { BlockDeviceMapping, Flavor, type Instance, Migration, RequestSpec } from '@ebbgate/compute';
-import { decodeObjects } from '@ebbgate/compute';
+import {
+  BlockDeviceMapping,
+  decodeObjects,
+  Flavor,
+  type Instance,
+  Migration,
+  MigrationContext,
+  RequestSpec,
+} from '@ebbgate/compute';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { A, B, NovaCloud } from '../support/rigs/nova-cloud.js';
@@ -81,6 +88,75 @@ describe('a real Nova client that moves, rebuilds and holds instances on our hos
     await cloud.api('revert_resize', { instance: reverting, migration, host: B, request_spec: null });
     const back = await cloud.becomes(uuid, 'active/-');
     expect([back.get('host'), back.get('memory_mb')]).to.deep.equal([A, 512]);
+    expect(cloud.hypervisors.locate(uuid)).to.deep.equal([A]);
+  });
+
+  /** The steps of Nova's conductor between two cells; here one is both. */
+  async function resizedToCell(): Promise<{ readonly instance: Instance; readonly migration: Migration }> {
+    const { instances, migrations, allocations } = cloud.records;
+    const active = await cloud.buildActive(A);
+    const uuid = active.get('uuid');
+    const preparing = await instances.update(uuid, {
+      task_state: 'resize_prep',
+      old_flavor: active.get('flavor'),
+      new_flavor: BIGGER,
+      system_metadata: { old_vm_state: 'active' },
+    });
+    const toB = { dest_compute: B, dest_node: B, cross_cell_move: true, migration_type: 'resize' } as const;
+    const migration = await migrationOf(preparing, { status: 'pre-migrating', ...toB });
+    await allocations.transfer(uuid, migration.get('uuid'));
+    const spec = RequestSpec.create({ instance_uuid: uuid, flavor: BIGGER, is_bfv: false });
+    const told = await cloud.api('prep_snapshot_based_resize_at_dest', {
+      instance: preparing,
+      flavor: BIGGER,
+      nodename: B,
+      migration,
+      limits: null,
+      request_spec: spec,
+      destination: B,
+    });
+    expect(MigrationContext.is(decodeObjects(told))).to.equal(true);
+    const image = randomUUID();
+    const prepared = { instance: preparing, migration, snapshot_id: image };
+    await cloud.api('prep_snapshot_based_resize_at_source', prepared);
+    expect(cloud.hypervisors.locate(uuid)).to.deep.equal([]);
+    await cloud.api('finish_snapshot_based_resize_at_dest', {
+      instance: await instances.get(uuid),
+      migration: await migrations.get(migration.get('uuid')),
+      snapshot_id: image,
+      request_spec: spec,
+    });
+    expect(cloud.hypervisors.locate(uuid)).to.deep.equal([B]);
+    const instance = await cloud.becomes(uuid, 'resized/-');
+    return { instance, migration: await cloud.migrationBecomes(migration.get('uuid'), 'finished') };
+  }
+
+  it('resizes an instance to another cell, and confirms it there', async () => {
+    const { instance, migration } = await resizedToCell();
+    expect([instance.get('host'), instance.get('memory_mb')]).to.deep.equal([B, 1024]);
+    const confirming = await cloud.records.migrations.update(migration.get('uuid'), { status: 'confirming' });
+    await cloud.api('confirm_snapshot_based_resize_at_source', { instance, migration: confirming });
+    await cloud.migrationBecomes(migration.get('uuid'), 'confirmed');
+    expect(await cloud.records.allocations.find({ consumer: migration.get('uuid') })).to.deep.equal([]);
+    expect(cloud.hypervisors.locate(instance.get('uuid'))).to.deep.equal([B]);
+  });
+
+  it('resizes an instance to another cell, and has it back as it was', async () => {
+    const { instance, migration } = await resizedToCell();
+    const uuid = instance.get('uuid');
+    const reverting = {
+      instance: await cloud.records.instances.update(uuid, { task_state: 'resize_reverting' }),
+      migration: await cloud.records.migrations.update(migration.get('uuid'), { status: 'reverting' }),
+    };
+    await cloud.api('revert_snapshot_based_resize_at_dest', reverting);
+    expect(cloud.hypervisors.locate(uuid)).to.deep.equal([]);
+    // What the other cell has had all the time.
+    const { flavor, ...here } = { flavor: instance.get('old_flavor'), host: A, node: A };
+    const kept = await cloud.records.instances.update(uuid, { ...here, ...(flavor && { flavor }) });
+    await cloud.api('finish_revert_snapshot_based_resize_at_source', { ...reverting, instance: kept });
+    await cloud.migrationBecomes(migration.get('uuid'), 'reverted');
+    const back = await cloud.becomes(uuid, 'active/-');
+    expect(back.get('host')).to.equal(A);
     expect(cloud.hypervisors.locate(uuid)).to.deep.equal([A]);
   });
 

@@ -20,10 +20,15 @@ export function throughWire(message: WireMessage): WireMessage {
  * The in-memory driver, but every message goes through its bytes: the form that leaves the process, under the same
  * broker. Given to `createTransport` it takes the place of the in-memory driver.
  *
- * @param onPublish Looks at every message before it is sent; what it throws is thrown by `publish`.
+ * @param onPublish Looks at every message before it is sent; what it throws is thrown by `publish`. One that it calls
+ * lost counts as sent, and comes to nobody.
  */
 export function bytesDriver(
-  onPublish: (destination: Destination, message: WireMessage, options: PublishOptions) => void = () => {},
+  onPublish: (
+    destination: Destination,
+    message: WireMessage,
+    options: PublishOptions,
+  ) => 'lost' | void = () => {}, // eslint-disable-line @typescript-eslint/no-invalid-void-type -- most only look
 ): DriverFactory {
   return {
     name: 'memory through bytes',
@@ -41,7 +46,7 @@ export function bytesDriver(
           options: PublishOptions,
         ): MaybePromise<void> => {
           const sent = throughWire(message);
-          onPublish(destination, sent, options);
+          if (onPublish(destination, sent, options) === 'lost') return;
           return inner.publish(destination, sent, options);
         },
         listen: (source, options, onDelivery) => inner.listen(source, options, onDelivery),

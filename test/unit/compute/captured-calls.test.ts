@@ -1,24 +1,14 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { createTransport, Deadline, type Transport } from '@ebbgate/core';
-import { RpcClient, RpcServer, ValidationError } from '@ebbgate/rpc';
-import {
-  COMPUTE_METHODS,
-  COMPUTE_RPC_VERSION,
-  CONTROL_EXCHANGE,
-  decodeObjects,
-  HypervisorError,
-  type MethodTable,
-  RPC_TOPIC,
-} from '@ebbgate/compute';
+import { Deadline, type Transport } from '@ebbgate/core';
+import { RpcClient, ValidationError } from '@ebbgate/rpc';
+import { CONTROL_EXCHANGE, decodeObjects, HypervisorError, RPC_TOPIC } from '@ebbgate/compute';
 import { computeMethods } from '#compute/rpc/methods.js';
-import { type Handlers, makeEndpoint } from '#compute/rpc/endpoint.js';
-import { objectSerializer } from '#compute/rpc/object-serializer.js';
-import { remoteErrors } from '#compute/rpc/remote-errors.js';
 import { CapturedLog } from '../../support/captured-log.js';
 import { turn, until } from '../../support/deferred.js';
 import { enveloped, innerOf, textOf } from '../../support/recorded.js';
 import { rawMessage } from '../../support/requests.js';
+import { CAPTURED_FLOWS, type CapturedFlow, withFlow } from './captured-flows.js';
 import { CAPTURED_ROWS, type CapturedRow, fieldsOf, kindOf } from './captured-rows.js';
 import { type Capture, readCaptures } from './captures.js';
 import { DEST, SOURCE, type TestCloud, withCloud } from './test-cloud.js';
@@ -109,27 +99,17 @@ async function replayOnHost(capture: Capture, row: CapturedRow): Promise<void> {
   });
 }
 
-/** The answer of an endpoint that is made of the same table, and is no host. */
-async function replayOnStandIn(capture: Capture, { standIn }: CapturedRow): Promise<void> {
-  if (!standIn) throw new TypeError(`${capture.name} needs something that stands in for its method`);
-  const transport = createTransport('memory://captured-stand-in/', { controlExchange: CONTROL_EXCHANGE });
-  const methods = { [capture.method]: standIn } as Handlers<MethodTable>; // what it gives is checked as it is given
-  const endpoint = makeEndpoint<MethodTable>(COMPUTE_METHODS, { version: COMPUTE_RPC_VERSION }, methods);
-  const server = new RpcServer(transport, { topic: RPC_TOPIC, server: SOURCE }, [endpoint], {
-    serializer: objectSerializer,
-    remoteErrors,
+/** In the middle of a flow of ours the recorded request takes the place of our own. */
+async function replayInFlow(capture: Capture, flow: CapturedFlow): Promise<void> {
+  const log = new CapturedLog();
+  await withFlow(flow, capture, { logger: log }, async (test) => {
+    const client = await RecordedClient.on(test.cloud.computeApi.transport);
+    const host = flow.host ?? SOURCE;
+    await client.send(capture, host);
+    await until(() => test.arrived.includes(`${capture.method} @ ${RPC_TOPIC}.${host}`));
+    await turn();
+    expect(refusalsOf(test, log, host)).to.deep.equal([]);
   });
-  await server.start();
-  const client = await RecordedClient.on(transport);
-  await client.send(capture, SOURCE);
-  await until(() => server.counts.run === 1 && server.running === 0);
-  await turn();
-  expect(server.counts.undispatchable).to.equal(0);
-  if (capture.kind === 'call') checkAnswer(client.answer, capture);
-  else expect(client.replies).to.deep.equal([]);
-  await server.stop();
-  await server.wait();
-  await transport.close();
 }
 
 const captures = readCaptures();
@@ -139,6 +119,10 @@ describe('a compute host, given what a real Nova client sent', function () {
 
   it('is given each recorded request', () => {
     expect([...CAPTURED_ROWS.keys()].sort()).to.deep.equal(captures.map(({ name }) => name).sort());
+    const inFlows = [...CAPTURED_ROWS]
+      .filter(([, { receiver }]) => receiver === 'flow')
+      .map(([name]) => name);
+    expect([...CAPTURED_FLOWS.keys()].sort()).to.deep.equal(inFlows.sort());
   });
 
   it('has every recorded method in its table', () => {
@@ -148,9 +132,10 @@ describe('a compute host, given what a real Nova client sent', function () {
 
   for (const capture of captures) {
     const row = CAPTURED_ROWS.get(capture.name);
-    if (!row || row.receiver === 'nobody' || capture.name.includes('heartbeats')) continue;
-    const replay = row.receiver === 'host' ? replayOnHost : replayOnStandIn;
-    it(`answers as recorded: ${capture.name}`, () => replay(capture, row));
+    const flow = CAPTURED_FLOWS.get(capture.name);
+    if (flow) it(`goes on as if we had sent it: ${capture.name}`, () => replayInFlow(capture, flow));
+    if (row?.receiver !== 'host' || capture.name.includes('heartbeats')) continue;
+    it(`answers as recorded: ${capture.name}`, () => replayOnHost(capture, row));
   }
 
   for (const name of ['v26-call-to-absent-host', 'v26-cast-to-absent-host']) {

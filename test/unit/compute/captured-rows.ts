@@ -10,21 +10,23 @@ import {
 } from '@ebbgate/compute';
 import { computeMethods } from '#compute/rpc/methods.js';
 import { objectRegistry } from '#compute/objects/registry.js';
+import { within } from '../../support/rigs/deadline.js';
 import type { Capture } from './captures.js';
 import { DEST, SOURCE, type TestCloud } from './test-cloud.js';
 
 /** How one recorded request is replayed. */
 export interface CapturedRow {
-  /** Who is given the request: a host of the cloud, one that is not there, or an endpoint that fails as was recorded. */
-  readonly receiver: 'host' | 'nobody' | 'stand-in';
+  /**
+   * Who is given the request: a host of the cloud, one that is not there, or a host in the middle of a flow
+   * (`CAPTURED_FLOWS`).
+   */
+  readonly receiver: 'host' | 'nobody' | 'flow';
   /** Where it is sent; default {@link SOURCE}. */
   readonly host?: string;
   /** What is so when it comes. */
   readonly given?: (test: TestCloud, capture: Capture) => Promise<void>;
   /** What comes of it, beyond the answer. */
   readonly then?: (test: TestCloud, capture: Capture) => Promise<unknown>;
-  /** What the endpoint does that stands for a host. */
-  readonly standIn?: () => unknown;
   /** Not sent by our client: Nova's sender made a fault on purpose. */
   readonly fault?: boolean;
 }
@@ -82,6 +84,9 @@ async function hasArrived(test: TestCloud, capture: Capture): Promise<void> {
   await test.cloud.records.instances.update(uuidIn(capture), { task_state: 'migrating' });
 }
 
+/** Resolves when the host has ended a connection of a volume. */
+const disconnected = new WeakMap<TestCloud, Promise<void>>();
+
 const ACROSS = { ...MIGRATION, migration_type: 'resize', cross_cell_move: true } as const;
 
 /** Comes from another cell, to a host that says no. */
@@ -120,7 +125,7 @@ export const CAPTURED_ROWS: ReadonlyMap<string, CapturedRow> = new Map<string, C
     { receiver: 'host', host: DEST, given: (test) => runsOn(test, SOURCE) },
   ],
   ['v26-check_instance_shared_storage', { receiver: 'host' }],
-  ['v26-confirm_resize', { receiver: 'host' }],
+  ['v26-confirm_resize', { receiver: 'flow' }],
   [
     'v26-drop_move_claim_at_destination',
     { receiver: 'host', host: DEST, given: (test) => runsOn(test, SOURCE) },
@@ -130,19 +135,30 @@ export const CAPTURED_ROWS: ReadonlyMap<string, CapturedRow> = new Map<string, C
   ['v26-error-private-method', { receiver: 'host', fault: true }],
   ['v26-error-unexpected-exception', { receiver: 'host', given: isNotMadeAgain }],
   ['v26-error-unsupported-version', { receiver: 'host', fault: true }],
-  ['v26-external_instance_event', { receiver: 'host' }],
-  ['v26-finish_resize', { receiver: 'host' }],
-  ['v26-finish_revert_resize', { receiver: 'host' }],
+  ['v26-external_instance_event', { receiver: 'flow' }],
+  ['v26-finish_resize', { receiver: 'flow' }],
+  ['v26-finish_revert_resize', { receiver: 'flow' }],
   ['v26-get_host_uptime', { receiver: 'host' }],
-  ['v26-live_migration', { receiver: 'host' }],
+  ['v26-live_migration', { receiver: 'flow' }],
   ['v26-post_live_migration_at_destination', { receiver: 'host', host: DEST, given: hasArrived }],
   ['v26-pre_live_migration', { receiver: 'host', host: DEST, given: isMigrating, then: migrationEnds }],
-  ['v26-prep_resize', { receiver: 'host' }],
-  ['v26-rebuild_instance', { receiver: 'host' }],
-  ['v26-remove_volume_connection', { receiver: 'host', host: DEST }],
-  ['v26-resize_instance', { receiver: 'host' }],
-  ['v26-revert_resize', { receiver: 'host' }],
-  ['v26-rollback_live_migration_at_destination', { receiver: 'host', host: DEST }],
+  ['v26-prep_resize', { receiver: 'flow' }],
+  ['v26-rebuild_instance', { receiver: 'flow' }],
+  [
+    'v26-remove_volume_connection',
+    {
+      receiver: 'host',
+      host: DEST,
+      given: async (test) => {
+        const { reached, release } = test.virt(DEST).steps.hold('disconnect-volume');
+        disconnected.set(test, reached.then(release));
+      },
+      then: (test) => within('the connection is ended', 1000, disconnected.get(test) ?? Promise.reject()),
+    },
+  ],
+  ['v26-resize_instance', { receiver: 'flow' }],
+  ['v26-revert_resize', { receiver: 'flow' }],
+  ['v26-rollback_live_migration_at_destination', { receiver: 'flow' }],
   ['v26-validate_console_port', { receiver: 'host', given: (test) => runsOn(test, SOURCE) }],
 ]);
 
