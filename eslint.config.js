@@ -148,6 +148,20 @@ export default defineConfig(
     },
   },
   {
+    files: ['packages/compute/page/*.js'],
+    languageOptions: {
+      globals: {
+        document: 'readonly',
+        EventSource: 'readonly',
+        fetch: 'readonly',
+        getComputedStyle: 'readonly',
+        requestAnimationFrame: 'readonly',
+        ResizeObserver: 'readonly',
+        setTimeout: 'readonly',
+      },
+    },
+  },
+  {
     files: ['**/*.js', '**/*.mjs'],
     languageOptions: {
       globals: {

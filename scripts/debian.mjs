@@ -2,7 +2,15 @@
 import { ensurePackages } from './lib/debian.mjs';
 
 /** What the rigs of test/support/rigs ask for one by one, so that one apt-get brings it all. */
-const OF_TESTS = ['rabbitmq-server', 'openssl', 'postgresql', 'python3-oslo.messaging', 'python3-nova'];
+const OF_TESTS = [
+  'rabbitmq-server',
+  'openssl',
+  'postgresql',
+  'python3-oslo.messaging',
+  'python3-nova',
+  'python3-openstackclient',
+  'chromium',
+];
 
 const names = process.argv.slice(2);
 await ensurePackages(names.length > 0 ? names : OF_TESTS).catch((error) => {

@@ -27,7 +27,9 @@ describe('the OpenAPI description', () => {
     expect(bodies.map(({ description }) => description)).to.deep.equal([
       'From 2.1',
       'From 2.11',
+      'From 2.11, ebbgate 1.2',
       'From 2.53',
+      'From 2.53, ebbgate 1.2',
     ]);
     for (const [, path = ''] of text.matchAll(/"\$ref": "#\/([^"]+)"/g)) {
       expect(at(document, path), path).to.be.an('object');

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { DaemonProcess } from '../support/daemon-process.js';
+import { freePort } from '../support/rigs/free-port.js';
 
 const ARGV = [
   '--hosts',
@@ -14,6 +15,14 @@ const ARGV = [
 ];
 const BEGAN = /^Service (\S+) drains: /;
 const ENDED = /^Service (\S+) has drained$/;
+
+const SHOWN = [
+  'ebbgate_services{binary="nova-compute",state="up"} 2',
+  'ebbgate_service_state{service="compute",host="host1",state="running"} 1',
+  'ebbgate_service_state{service="api",host="api-1",state="running"} 1',
+  'ebbgate_rpc_requests_total{method="capacity_report",kind="call",outcome="ok"} 2',
+  'ebbgate_unsent_messages 0',
+];
 
 /** Where the drain of each part began and ended, in order. */
 function drainsIn(log: string): readonly string[] {
@@ -31,11 +40,17 @@ function drainsIn(log: string): readonly string[] {
 describe('all-in-one in memory', function () {
   this.timeout(60_000);
 
-  it('drains on TERM the computes first, conductor and scheduler after them, the API last (GS-1)', async () => {
-    const cloud = new DaemonProcess('', ['all-in-one', ...ARGV], { logLevel: 'info' });
+  it('drains on TERM the computes first, conductor and scheduler after them, the API last; one health port tells of all (GS-1)', async () => {
+    const port = await freePort();
+    const argv = ['all-in-one', ...ARGV, '--health', String(port)];
+    const cloud = new DaemonProcess('', argv, { logLevel: 'info' });
+    const at = (path: string): Promise<Response> => fetch(`http://127.0.0.1:${port}${path}`);
     try {
       await cloud.event(({ kind }) => kind === 'serves');
       expect(cloud.events.some(({ kind }) => kind === 'listens')).to.equal(true);
+      expect((await at('/readyz')).status).to.equal(200);
+      const metrics = await (await at('/metrics')).text();
+      for (const line of SHOWN) expect(metrics).to.contain(`${line}\n`);
       cloud.child.kill('SIGTERM');
       expect(await cloud.ended).to.deep.equal({ code: 0, signal: null });
     } finally {

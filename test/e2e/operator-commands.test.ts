@@ -142,7 +142,47 @@ describe('the commands of an operator, to an all-in-one in memory', function () 
     await cli.ok('host', 'start', 'b');
   });
 
+  it('evacuate a whole host that is dead, and say how each instance does; who has said that it is dead is kept (FD-6)', async () => {
+    await typed(['instance', 'boot', 'lost1', '--host', 'b', '--wait']);
+    await typed(['instance', 'boot', 'lost2', '--host', 'b', '--wait']);
+    expect((await typed(['host', 'evacuate', 'b'])).err).to.equal(
+      'error: Compute service of b is still in use\n',
+    );
+    await cli.ok('host', 'kill', 'b');
+    await typed(['host', 'set', 'b', '--down', '--down-reason', 'its fan is silent']);
+    expect(await cli.ok('host', 'list')).to.match(/^b +forced down \(its fan is silent\) /m);
+    const [, b] = JSON.parse(await cli.ok('host', 'list', '--json')) as readonly { forced_down: object }[];
+    expect(b?.forced_down).to.include({ by: 'operator', reason: 'its fan is silent' });
+    await typed(['instance', 'pause', 'vm1', '--wait']); // it is on the other one
+    const { code, out, err } = await typed(['host', 'evacuate', 'b', '--parallel', '1', '--host', 'a']);
+    expect([code, err], out).to.deep.equal([0, '']);
+    for (const line of [
+      /^lost1 {2}waiting$/m,
+      /^lost1 {2}evacuated {2}b -> a done$/m,
+      /^lost2 {2}evacuated/m,
+    ])
+      expect(out).to.match(line);
+    expect(out).to.match(/^b: 2 of 2 instances are evacuated\n$/m);
+    const again = JSON.parse((await typed(['host', 'evacuate', 'b', '--json'])).out) as object;
+    expect(again).to.include({ host: 'b', evacuated: 2, waiting: 0, failed: 0 });
+    await cli.ok('host', 'start', 'b');
+    await typed(['instance', 'unpause', 'vm1', '--wait']);
+    for (const name of ['lost1', 'lost2']) await typed(['instance', 'delete', name, '--wait']);
+  });
+
   for (const [what, argv, code, message] of [
+    [
+      'too many at a time',
+      ['host', 'evacuate', 'a', '--parallel', '101'],
+      2,
+      '--parallel is "101", and must be a number from 1 to 100',
+    ],
+    [
+      'a reason for nothing',
+      ['host', 'set', 'a', '--up', '--down-reason', 'x'],
+      2,
+      '--down-reason is given without --down, for which it is',
+    ],
     [
       'an instance that there is not',
       ['instance', 'stop', 'vm9'],
@@ -165,7 +205,7 @@ describe('the commands of an operator, to an all-in-one in memory', function () 
       'to confirm what was not resized',
       ['instance', 'confirm', 'vm1'],
       1,
-      'Cannot confirm vm1: vm1 is active/null, and must be resized/null',
+      'Cannot confirm vm1: vm_state is active, and must be resized',
     ],
     [
       'to abort what is not moved',

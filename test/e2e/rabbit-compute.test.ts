@@ -1,13 +1,14 @@
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTransport, type Transport } from '@ebbgate/core';
 import { rabbitDriver } from '@ebbgate/driver-amqp';
-import { RpcClient } from '@ebbgate/rpc';
+import { RpcClient, RpcServer } from '@ebbgate/rpc';
 import {
   ConductorApi,
   HypervisorDirectory,
-  type Instance,
+  Instance,
   Liveness,
   RemoteRecords,
   Servers,
@@ -16,6 +17,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { DaemonEvent } from '#compute/main-job/daemon-events.js';
 import { RecordedJob } from '#compute/main-job/recorded-job.js';
+import { decodeObjects } from '#compute/objects/codec.js';
 import { DaemonProcess } from '../support/daemon-process.js';
 import { eventually } from '../support/rigs/deadline.js';
 import { freePort } from '../support/rigs/free-port.js';
@@ -51,6 +53,15 @@ class Site {
       liveness: new Liveness(),
     });
     this.machines = new HypervisorDirectory(folder);
+  }
+
+  /** Where hosts and conductors write what they have accepted. */
+  journal(...path: readonly string[]): string {
+    return readFileSync(join(this.#folder, ...path), 'utf8');
+  }
+
+  get folder(): string {
+    return this.#folder;
   }
 
   async conductor(name: string, ...flags: string[]): Promise<DaemonProcess> {
@@ -113,6 +124,14 @@ async function withSite(work: (site: Site) => Promise<void>): Promise<void> {
   }
 }
 
+/** What was done to an instance, as the records have told, in order. */
+function taskStates({ events }: DaemonProcess, uuid: string): readonly unknown[] {
+  return events.flatMap((event) => {
+    const record = event.kind === 'record' ? decodeObjects(event.record) : undefined;
+    return Instance.is(record) && record.get('uuid') === uuid ? [record.find('task_state')] : [];
+  });
+}
+
 const stopped = (event: DaemonEvent): boolean =>
   event.kind === 'host' && event.why === 'server' && event.view.newRequest === 'stopped';
 
@@ -165,6 +184,49 @@ describe('compute daemons and conductors as processes, on RabbitMQ', function ()
       expect(site.machines.locate(uuid)).to.deep.equal([B]); // as it is recorded
       a.child.kill('SIGTERM');
       expect((await a.ended).code).to.equal(0); // nothing of it is left in its tasks
+    }));
+
+  it('has a host that is killed with -9 do at its next start what it had accepted, once (GS-76, decision 5)', () =>
+    withSite(async (site) => {
+      const conductor = await site.conductor('c1');
+      const first = await site.compute(A, '--max-concurrent-builds', '1', '--boot-ms', '60000');
+      const building = await site.boot(A);
+      await site.becomes(building, (one) => one.get('task_state') === 'spawning');
+      const accepted = await site.boot(A); // waits for its turn
+      await eventually('it is in the journal', LIMIT_MS, () =>
+        site.journal(A, 'requests.journal').includes(accepted),
+      );
+      first.child.kill('SIGKILL');
+      await first.ended;
+      expect((await site.records.instances.get(accepted)).get('task_state')).to.equal('scheduling');
+      await site.compute(A);
+      await site.becomes(accepted, (one) => one.get('vm_state') === 'active');
+      await site.becomes(building, (one) => one.get('vm_state') === 'error'); // of which something was done
+      expect(site.machines.locate(accepted)).to.deep.equal([A]);
+      expect(taskStates(conductor, accepted).filter((one) => one === 'spawning')).to.have.length(1);
+      await eventually('nothing is open', LIMIT_MS, () => site.journal(A, 'requests.journal') === '');
+    }));
+
+  it('has a conductor that is killed with -9 bring to its end what it had accepted, once (GS-76, decision 5)', () =>
+    withSite(async (site) => {
+      const kept = ['--state-dir', site.folder];
+      const scheduler = new RpcServer(site.transport, { topic: 'scheduler', server: 'gone' }, [{}]);
+      await scheduler.start();
+      await scheduler.stop();
+      await scheduler.wait();
+      const first = await site.conductor('c1', ...kept, '--scheduler', 'rpc'); // and waits for an answer of it
+      await site.compute(A);
+      const uuid = await site.boot(A);
+      await eventually('it is in the journal', LIMIT_MS, () =>
+        site.journal('.conductors', 'c1.journal').includes(uuid),
+      );
+      first.child.kill('SIGKILL');
+      await first.ended;
+      const second = await site.conductor('c1', ...kept);
+      await site.becomes(uuid, (one) => one.get('vm_state') === 'active');
+      expect(site.machines.locate(uuid)).to.deep.equal([A]);
+      expect(taskStates(second, uuid).filter((one) => one === 'spawning')).to.have.length(1);
+      await eventually('nothing is open', LIMIT_MS, () => site.journal('.conductors', 'c1.journal') === '');
     }));
 
   it('has several conductors share their topic; one that stops under load loses no request (GS-19, GS-20)', () =>

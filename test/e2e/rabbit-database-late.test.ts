@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { DaemonProcess } from '../support/daemon-process.js';
 import { eventually } from '../support/rigs/deadline.js';
+import { freePort } from '../support/rigs/free-port.js';
 import { FaultProxy } from '../support/rigs/fault-proxy.js';
 import { sharedPostgres } from '../support/rigs/shared-postgres.js';
 import { sharedRabbit } from '../support/rigs/shared-rabbit.js';
@@ -12,6 +13,13 @@ import { sharedRabbit } from '../support/rigs/shared-rabbit.js';
 const [rabbit, postgres] = await Promise.all([sharedRabbit(), sharedPostgres()]);
 const LIMIT_MS = 60_000;
 const AWAY = 'The database cannot be reached; it is tried again';
+
+/** What it answers to a look whether it lives, whether it is ready, and at its metrics. */
+function healthAt(port: number): Promise<readonly number[]> {
+  const look = async (path: string): Promise<number> =>
+    (await fetch(`http://127.0.0.1:${port}${path}`)).status;
+  return Promise.all(['/livez', '/readyz', '/metrics'].map(look));
+}
 
 describe('daemons whose database comes later, on RabbitMQ and PostgreSQL', function () {
   this.timeout(120_000);
@@ -54,18 +62,26 @@ describe('daemons whose database comes later, on RabbitMQ and PostgreSQL', funct
     return started;
   }
 
-  it('wait for it, are not ended by SIGHUP, and then serve (COMP-08)', async () => {
-    const started = await startWithout(CONDUCTOR, POOL);
+  it('wait for it, live and not ready meanwhile, are not ended by SIGHUP, and then serve (COMP-08, HTTP-02)', async () => {
+    const port = await freePort();
+    const started = await startWithout([...CONDUCTOR, '--health', String(port)], POOL);
+    expect(await healthAt(port)).to.deep.equal([200, 503, 200]);
     for (const { child } of started) child.kill('SIGHUP');
     await proxy.setDoorman('forward');
     await Promise.all(started.map((daemon) => daemon.serves()));
+    expect(await healthAt(port)).to.deep.equal([200, 200, 200]);
     for (const { child } of started) child.kill('SIGTERM');
     for (const { ended, log } of started) expect(await ended, log).to.deep.equal({ code: 0, signal: null });
     expect(started[0]?.log.split(AWAY)).to.have.length(2); // told once
   });
 
-  it('are stopped while they wait by SIGTERM, with 0: a start that was given up (COMP-08, GS-104)', async () => {
-    const started = await startWithout(CONDUCTOR, SCHEDULER, API, ALL_IN_ONE);
+  it('live and are not ready while they wait, and are stopped by SIGTERM, with 0: a start that was given up (COMP-08, GS-104, HTTP-02)', async () => {
+    const daemons = [CONDUCTOR, SCHEDULER, API, ALL_IN_ONE];
+    const ports = await Promise.all(daemons.map(() => freePort()));
+    const started = await startWithout(
+      ...daemons.map((argv, at) => [...argv, '--health', String(ports[at])]),
+    );
+    for (const port of ports) expect(await healthAt(port)).to.deep.equal([200, 503, 200]);
     for (const { child } of started) child.kill('SIGTERM');
     for (const { ended, log } of started) expect(await ended, log).to.deep.equal({ code: 0, signal: null });
   });

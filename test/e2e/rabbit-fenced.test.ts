@@ -1,6 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { access, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { createTransport } from '@ebbgate/core';
 import { rabbitDriver } from '@ebbgate/driver-amqp';
 import { HypervisorDirectory } from '@ebbgate/compute';
@@ -13,15 +14,25 @@ import { OperatorCli } from '../support/operator-cli.js';
 import { eventually } from '../support/rigs/deadline.js';
 import { freePort } from '../support/rigs/free-port.js';
 import { sharedRabbit } from '../support/rigs/shared-rabbit.js';
+import { runCommand } from '../support/run-command.js';
 
 const rabbit = await sharedRabbit();
 const recorded = await RecordedJob.read({ freshIds: true });
 const LIMIT_MS = 30_000;
+const FAST = ['--boot-ms', '20', '--recheck-interval', '0.2'];
+const MONITOR = fileURLToPath(new URL('../../examples/fault-monitor.js', import.meta.url));
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
 
 describe('a compute daemon that is forced down, on RabbitMQ', function () {
   this.timeout(120_000);
 
-  it('does not start or waits, as it is told; is cleaned up by command or by itself; then serves; and fences itself (FD-11, FD-32, FD-33)', async () => {
+  it('does not start or waits, as it is told; is cleaned up by command or by itself; then serves; is evacuated as a whole, repaired and cleared by a fault monitor; and fences itself (FD-6, FD-10, FD-11, FD-12, FD-23, FD-32, FD-33, FD-34, FD-37)', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'ebbgate-test-'));
     const url = await rabbit.vhost();
     const transport = createTransport(url, { drivers: [rabbitDriver], controlExchange: 'nova' });
@@ -36,7 +47,7 @@ describe('a compute daemon that is forced down, on RabbitMQ', function () {
       return daemon;
     };
     const compute = (host: string, ...flags: string[]): DaemonProcess =>
-      start('compute', '--host', host, '--state-dir', folder, '--boot-ms', '20', ...flags);
+      start('compute', '--host', host, '--state-dir', folder, ...FAST, ...flags);
     const forceDown = (forcedDown: boolean): Promise<unknown> =>
       records.services.update('compute', 'a', { forcedDown });
     const ready = (status: number, reason: string | null): Promise<unknown> =>
@@ -55,10 +66,14 @@ describe('a compute daemon that is forced down, on RabbitMQ', function () {
       const [first] = [compute('a'), compute('b'), start('conductor', '--name', 'c', '--scheduler', 'local')];
       await Promise.all(daemons.map((daemon) => daemon.serves()));
       const { context } = recorded;
-      const uuid = (await servers.boot(context, recorded.bootRequest(1, 'a'))).get('uuid');
-      await eventually('the instance is active', LIMIT_MS, async () => {
-        return (await records.instances.get(uuid)).get('vm_state') === 'active';
-      });
+      const boot = async (number: number): Promise<string> => {
+        const booted = (await servers.boot(context, recorded.bootRequest(number, 'a'))).get('uuid');
+        await eventually('the instance is active', LIMIT_MS, async () => {
+          return (await records.instances.get(booted)).get('vm_state') === 'active';
+        });
+        return booted;
+      };
+      const uuid = await boot(1);
       const evacuation = async (status: string): Promise<boolean> => {
         const [migration] = await records.migrations.find({ instance_uuid: uuid });
         return migration?.get('status') === status;
@@ -86,12 +101,51 @@ describe('a compute daemon that is forced down, on RabbitMQ', function () {
       await ready(200, null);
       expect(await consumers()).to.deep.equal([1, 1]);
 
+      const lost = [await boot(2), await boot(3)];
+      waiting.child.kill('SIGKILL');
+      await waiting.ended;
+      await records.services.report({ binary: 'compute', host: 'a', state: 'running', reportedAtMs: 1 }); // long ago
+      const api = start('api', '--listen', '127.0.0.1:0');
+      const listens = await api.event(({ kind }) => kind === 'listens');
+      const [fenced, repaired] = [join(folder, 'fenced-a'), join(folder, 'repaired-a')];
+      const told = runCommand(
+        'env',
+        [
+          ...[`FENCE=touch ${folder}/fenced-$HOST`, `REPAIR=touch ${folder}/repaired-$HOST`, 'LOOK_MS=50'],
+          ...[
+            process.execPath,
+            MONITOR,
+            `http://127.0.0.1:${listens.kind === 'listens' ? listens.port : 0}`,
+            'a',
+          ],
+        ],
+        folder,
+      );
+      await eventually('the monitor has the host repaired', LIMIT_MS, () => exists(repaired));
+      expect(await exists(fenced)).to.equal(true);
+      for (const one of lost) expect(machines.locate(one)).to.deep.equal(['a', 'b']);
+      const repairedHost = compute('a', '--health', String(port));
+      const { code, stdout, stderr } = await told;
+      expect([code, stderr], stdout).to.deep.equal([0, '']);
+      expect(stdout)
+        .to.contain('evacuated 2, under way 0, failed 0\n')
+        .and.match(/a is back\n$/);
+      for (const one of lost) expect(machines.locate(one)).to.deep.equal(['b']);
+      repairedHost.child.kill('SIGHUP'); // has it look now
+      await ready(200, null);
+      const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+      expect(metrics).to.contain('ebbgate_service_state{service="compute",host="a",state="running"} 1\n');
+      expect(metrics).to.match(
+        /^ebbgate_rpc_calls_total\{method="service_report",kind="call",outcome="ok"\} \d+$/m,
+      );
+      expect(await consumers()).to.deep.equal([1, 1]);
+
       await forceDown(true);
-      waiting.child.kill('SIGHUP');
+      repairedHost.child.kill('SIGHUP');
       await ready(503, 'forced down');
       expect(await consumers()).to.deep.equal([0, 0]);
-      waiting.child.kill('SIGTERM');
-      expect(await waiting.ended, waiting.log).to.deep.equal({ code: 0, signal: null });
+      repairedHost.child.kill('SIGTERM');
+      expect(await repairedHost.ended, repairedHost.log).to.deep.equal({ code: 0, signal: null });
     } catch (error) {
       const logs = daemons.map(({ log }) => log).join('\n');
       throw new Error(`It failed; the daemons have logged:\n${logs}`, { cause: error });

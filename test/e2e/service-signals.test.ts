@@ -98,6 +98,17 @@ describe('signals to a service that is a process', function () {
     expect(since(process, 'state draining')).to.deep.equal(DRAIN);
   });
 
+  for (const signal of ['SIGALRM', 'SIGQUIT'] as const) {
+    it(`ends at once at ${signal}, which it leaves to the system, also while it drains (GS-106)`, async () => {
+      const process = worker({ tasks: 1 });
+      await process.line('state running');
+      process.signal('SIGTERM');
+      await process.line('step tasks');
+      process.signal(signal);
+      expect(await process.ended).to.deep.equal({ code: null, signal });
+    });
+  }
+
   it('goes on when SIGTERM comes again and again during the drain (GS-106, COMP-20)', async () => {
     const process = worker({ tasks: 1 });
     await process.line('state running');
@@ -152,7 +163,7 @@ describe('signals to a service that is a process', function () {
     expect(process.lines.at(-1)).to.equal('state exited');
   });
 
-  it('ends with 3 when tasks overran, after clean-up, with what is left written down (B12, GS-69, GS-84, COMP-04)', async () => {
+  it('ends with 3 when tasks overran, after clean-up, with what is left written down (B12, GS-69, GS-84, GS-89, COMP-04)', async () => {
     const process = worker({ tasks: 2, budgets });
     await process.line('state running');
     process.signal('SIGTERM');

@@ -8,10 +8,11 @@ import { after, describe, it } from 'mocha';
 import { StoredCells } from '#compute/cells/stored-cells.js';
 import { MemoryCells } from '#compute/db/cells.js';
 import { hasCells, type OpenCells, openCells } from '#compute/main/conductor-cells.js';
-import { readConductorOptions } from '#compute/main/daemon-options.js';
+import { readApiOptions, readConductorOptions } from '#compute/main/daemon-options.js';
 import { RecordedJob } from '#compute/main-job/recorded-job.js';
 import { CapturedLog } from '../support/captured-log.js';
 import { rejectionOf } from '../support/deferred.js';
+import { HttpBed } from '../unit/compute/http-bed.js';
 import { codeOf } from '../unit/compute/test-cloud.js';
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'ebbgate-test-'));
@@ -87,6 +88,46 @@ describe('the cells of a conductor that is a process', () => {
     expect(await choose({ serviceDownTime: '10' })).to.equal('ERR_NO_VALID_HOST');
     expect(await choose({})).to.equal(undefined);
     await Promise.all([apiRecords.close(), there.close()]);
+  });
+
+  it('are shown together by an API, one that cannot be reached as unknown (FD-31)', async () => {
+    const [apiRecords, here, there] = await Promise.all(
+      [API, database('cell1'), database('cell2')].map((url) => openRecords(url, { logger: silentLogger })),
+    );
+    if (!apiRecords || !here || !there) throw new TypeError('three were opened');
+    const save = (name: string, databaseUrl: string): Promise<void> =>
+      apiRecords.cells.save(new Cell({ name, transportUrl: `memory://api-${name}/`, databaseUrl }));
+    await save('cell1', database('cell1'));
+    await save('cell2', database('cell2'));
+    const uuids = new Map<string, string>();
+    for (const [host, records] of [
+      ['near', here],
+      ['distant', there],
+    ] as const) {
+      const report = { binary: 'compute', host, state: 'running', reportedAtMs: Date.now() };
+      uuids.set(host, (await records.services.register(report)).uuid);
+    }
+    const options = readApiOptions({ cell: 'cell1', apiDatabase: API, database: database('cell1') });
+    expect(hasCells(options, options.database)).to.equal(true);
+    const transport = createTransport('memory://api-cells/', {});
+    const between = await openCells(options, { records: here, transport, api: {}, logger: silentLogger });
+    const bed = new HttpBed({ records: here, cells: between.cells.registry });
+    const shown = async (): Promise<readonly string[]> =>
+      (await bed.listed('2.69'))
+        .filter(({ host }) => uuids.has(String(host)))
+        .map(({ host, status }) => `${String(host)} ${String(status)}`);
+    expect(await shown()).to.deep.equal(['near enabled', 'distant enabled']);
+    const change = await bed.send('PUT', `/v2.1/os-services/${uuids.get('distant') ?? ''}`, {
+      version: '2.53',
+      body: { forced_down: true },
+    });
+    expect(change.status).to.equal(200);
+    expect((await there.services.get('compute', 'distant')).forcedDown).to.equal(true);
+    await save('cell2', 'sqlite:////dev/null/away.sqlite');
+    expect(await shown()).to.deep.equal(['near enabled', 'distant UNKNOWN']);
+    await between.close();
+    await Promise.all([apiRecords, here, there].map((one) => one.close()));
+    await bed.close();
   });
 
   it('can change while it runs; one that cannot be reached keeps nobody from the others, and its URL is told to nobody', async () => {

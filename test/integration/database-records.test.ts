@@ -2,8 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTransport, silentLogger } from '@ebbgate/core';
-import { conductorService, openRecords, RemoteRecords } from '@ebbgate/compute';
-import { recordsContract, type WithRecords } from '../support/records/contract.js';
+import { conductorService, type LocalRecords, openRecords, RemoteRecords } from '@ebbgate/compute';
+import { describe, it } from 'mocha';
+import { recordsContract } from '../support/records/contract.js';
+import { checkServiceNotifications } from '../support/records/notifications.js';
 import { sharedPostgres } from '../support/rigs/shared-postgres.js';
 
 const postgres = await sharedPostgres();
@@ -18,7 +20,7 @@ async function withFile(work: (url: string) => Promise<void>): Promise<void> {
   }
 }
 
-async function withDatabase(url: string, work: Parameters<WithRecords>[0]): Promise<void> {
+async function withDatabase(url: string, work: (records: LocalRecords) => Promise<void>): Promise<void> {
   const records = await openRecords(url, { logger: silentLogger });
   try {
     await work(records);
@@ -54,3 +56,8 @@ recordsContract('over RPC, at two conductors that have one database (COMP-05, GS
     }
   }),
 );
+
+describe('records in a database', () => {
+  it('tell of each change of a service, and of no heartbeat (FD-26)', () =>
+    withDatabase('sqlite::memory:', checkServiceNotifications));
+});

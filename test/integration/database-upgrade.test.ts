@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { silentLogger } from '@ebbgate/core';
 import { firstTables } from '#compute/db/sql/migrations/0001-records.js';
 import { numberedServices } from '#compute/db/sql/migrations/0002-services.js';
+import { forcedDownNotes } from '#compute/db/sql/migrations/0003-forced-down-notes.js';
 import { openPostgresql } from '#compute/db/sql/postgresql-engine.js';
 import { openSqlite } from '#compute/db/sql/sqlite-engine.js';
 import type { Engine } from '#compute/db/sql/engine.js';
@@ -34,7 +35,7 @@ describe('tables of the first version', function () {
     ['SQLite', withSqlite],
     ['PostgreSQL', withPostgres],
   ] as const) {
-    it(`in ${name}: keep their services, which get numbers, and an epoch (decision 31, HTTP-05)`, () =>
+    it(`in ${name}: keep their services, which get numbers, and an epoch; whether one is forced down stays, by whom nobody knows (FD-7, decision 31, HTTP-05)`, () =>
       withEngine(async (engine) => {
         const db = new Kysely<unknown>({ dialect: engine.dialect });
         try {
@@ -45,6 +46,7 @@ describe('tables of the first version', function () {
           await service('well', 0);
           await service('fenced', 1);
           await numberedServices(engine.kind).up(db);
+          await forcedDownNotes.up(db);
           const { rows } = await sql<Record<string, unknown>>`select * from services order by id`.execute(db);
           const same = {
             ...{
@@ -55,7 +57,7 @@ describe('tables of the first version', function () {
               availability_zone: 'z1',
             },
             ...{ disabled: 1, disabled_reason: 'disks', report_count: 7, started_at_ms: 5_000_000_000 },
-            drain: null,
+            ...{ drain: null, forced_down_note: null },
           };
           expect(rows).to.deep.equal([
             {

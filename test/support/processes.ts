@@ -19,9 +19,12 @@ export class TestProcess {
   readonly #waiting = new Set<() => void>();
   #over = false;
 
-  /** @param script - the path of a compiled script */
-  constructor(script: string, args: readonly string[] = []) {
-    this.#child = spawn(process.execPath, [script, ...args], { stdio: 'pipe' });
+  /** @param script - the path of a compiled script @param env - besides the environment of the tests */
+  constructor(script: string, args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) {
+    this.#child = spawn(process.execPath, [script, ...args], {
+      stdio: 'pipe',
+      env: { ...process.env, ...env },
+    });
     let rest = '';
     this.#child.stdout.setEncoding('utf8').on('data', (text: string) => {
       const lines = (rest + text).split('\n');

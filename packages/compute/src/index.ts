@@ -1,7 +1,7 @@
 export type { ActionParts } from './api/action-parts.js';
 export { InstanceActions } from './api/actions.js';
 export { GuestControls, type PlainControl } from './api/guest-controls.js';
-export { Rebuilds } from './api/rebuilds.js';
+export { type EvacuationWishes, Rebuilds, type RebuildWishes } from './api/rebuilds.js';
 export { ExternalEvents } from './api/external-events.js';
 export { Moves } from './api/moves.js';
 export { CellRouter } from './api/cell-router.js';
@@ -45,6 +45,7 @@ export type {
   Allocation,
   AllocationRepository,
   Expected,
+  ForcedDownNote,
   HostCapacity,
   InstanceRepository,
   MigrationRepository,

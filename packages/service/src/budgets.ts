@@ -90,6 +90,22 @@ export function budgetsFromConfig(config: DrainBudgetsConfig): DrainBudgets {
   return check(config, IN_CONFIG);
 }
 
+/**
+ * Checks what a supervisor waits from SIGTERM to SIGKILL, in seconds (`terminationGracePeriodSeconds` of Kubernetes,
+ * `TimeoutStopSec` of systemd): a program cannot ask it, so whoever sets it tells the program too.
+ *
+ * @throws ConfigurationError (`ERR_CONFIGURATION`) when it is not longer than the whole drain may take, or that has no limit
+ */
+export function checkGracePeriod(graceS: number, { gracefulShutdownTimeoutMs }: DrainBudgets): void {
+  const overallS = gracefulShutdownTimeoutMs / 1000;
+  if (overallS > 0 && graceS > overallS) return;
+  const overall = overallS === 0 ? 'no limit' : `${String(overallS)} s`;
+  throw new ConfigurationError(
+    `A termination grace period of ${String(graceS)} s must be longer than graceful_shutdown_timeout, which is ${overall}: ` +
+      'SIGKILL would come before the drain is over',
+  );
+}
+
 function check(given: object, dialect: Dialect): DrainBudgets {
   const values = new Map<string, unknown>(Object.entries(given));
   const known = NAMES.map((name) => dialect.nameOf[name]);

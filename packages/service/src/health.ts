@@ -39,19 +39,31 @@ const SLOW_MS = 5_000;
 /**
  * `GET /livez` answers 200 while the process lives; `GET /readyz` answers 200 while the service takes new requests, and
  * 503 from the moment a drain begins. Both bodies are JSON and tell the state, the step and the tasks. `GET /metrics`
- * answers what it is given. A listener of its own, closed after everything else.
+ * answers what it is given. A listener of its own, closed after everything else. A {@link Service} opens one by itself; a
+ * program that has to wait before it has a service opens it first, and gives it to the service.
+ *
+ * @example
+ * const health = new HealthServer({ port: 9000 }, () => waiting, logger);
+ * await health.open();
+ * const service = new Service({ ...parts, health });
  */
 export class HealthServer {
   readonly #options: HealthOptions;
-  readonly #health: () => ServiceHealth;
   readonly #logger: Logger;
+  #health: () => ServiceHealth;
   #server: Server | undefined;
-  #opened: Promise<void> = Promise.resolve();
+  #opened: Promise<void> | undefined;
 
+  /** @param health - what is answered, until {@link HealthServer.show} is called */
   constructor(options: HealthOptions, health: () => ServiceHealth, logger: Logger) {
     this.#options = options;
     this.#health = health;
     this.#logger = logger;
+  }
+
+  /** From now on this is answered. */
+  show(health: () => ServiceHealth): void {
+    this.#health = health;
   }
 
   /** Undefined while it does not listen. */
@@ -61,9 +73,9 @@ export class HealthServer {
     return { host: address, port };
   }
 
-  /** Resolves when it listens; rejects when it cannot. */
+  /** Resolves when it listens, at once when it does already; rejects when it cannot. */
   open(): Promise<void> {
-    this.#opened = this.#open();
+    this.#opened ??= this.#open();
     return this.#opened;
   }
 
@@ -104,7 +116,7 @@ export class HealthServer {
 
   /** Resolves when no connection and no socket is left; idle and slow clients do not hold it. */
   async close(): Promise<void> {
-    await this.#opened.catch(() => undefined); // whoever called open() has been told
+    await this.#opened?.catch(() => undefined); // whoever called open() has been told
     const server = this.#server;
     this.#server = undefined;
     if (server?.listening !== true) return;
@@ -153,6 +165,17 @@ export class HealthServer {
       reply(request, response, 500, { error: 'The metrics could not be collected.' });
     }
   }
+}
+
+/** Made by these options; or the one that is given, which answers this from now on. */
+export function healthServerOf(
+  given: HealthOptions | HealthServer,
+  health: () => ServiceHealth,
+  logger: Logger,
+): HealthServer {
+  if (!(given instanceof HealthServer)) return new HealthServer(given, health, logger);
+  given.show(health);
+  return given;
 }
 
 function reply(request: IncomingMessage, response: ServerResponse, status: number, body: object): void {

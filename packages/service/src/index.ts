@@ -3,6 +3,7 @@ export {
   type DrainBudgetsConfig,
   budgetsFromConfig,
   checkBudgets,
+  checkGracePeriod,
   defaultBudgets,
 } from './budgets.js';
 export type {
@@ -15,7 +16,7 @@ export type {
 } from './drain-report.js';
 export type { DrainableServer, ServerEnd } from './drainable-server.js';
 export { exitCodeOf, exitCodes } from './exit-codes.js';
-export type { HealthAddress, HealthOptions, MetricsText } from './health.js';
+export { type HealthAddress, type HealthOptions, HealthServer, type MetricsText } from './health.js';
 export {
   launch,
   type Launched,
@@ -29,6 +30,7 @@ export type { DrainOptions, ServiceOptions } from './service-options.js';
 export { Service } from './service.js';
 export type { ServiceEvents, TaskEvent } from './service-events.js';
 export type { ServiceHealth, ServiceSnapshot, ServiceState } from './snapshot.js';
+export { type SupervisorNotices, type SupervisorStatus, tellSupervisor } from './supervisor-notices.js';
 export { taskInterceptor, type TaskInterceptorOptions } from './task-interceptor.js';
 export {
   type TaskCounts,

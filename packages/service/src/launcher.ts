@@ -4,6 +4,8 @@ import type { DrainReport } from './drain-report.js';
 import { exitCodeOf, exitCodes } from './exit-codes.js';
 import { isProgram } from './program-end.js';
 import type { Service } from './service.js';
+import type { ServiceSnapshot } from './snapshot.js';
+import { type SupervisorNotices, type SupervisorStatus, tellSupervisor } from './supervisor-notices.js';
 
 /** The signals that a launcher understands. */
 export type LaunchSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP';
@@ -74,6 +76,7 @@ class Launcher implements Launched {
   readonly #handlers: ReadonlyMap<LaunchSignal, () => void>;
   readonly #keepAlive: NodeJS.Timeout;
   readonly #building = new AbortController();
+  readonly #notices: SupervisorNotices | undefined;
   #settle: (code: number) => void = () => undefined;
   #service: Service | undefined;
   /** The signal that asked for the drain. */
@@ -91,6 +94,9 @@ class Launcher implements Launched {
     const handler = (signal: LaunchSignal) => [signal, (): void => this.terminate(signal)] as const;
     this.#handlers = new Map((options.signals ?? ALL_SIGNALS).map(handler));
     for (const [signal, handle] of this.#handlers) process.on(signal, handle);
+    // Without signals the program is another's.
+    if (this.#handlers.size > 0)
+      this.#notices = tellSupervisor(() => this.#status, process.env, this.#logger);
     keepOutputErrorsAway();
     void this.#run(service);
   }
@@ -112,8 +118,18 @@ class Launcher implements Launched {
     return this.#asked !== undefined || state === 'draining' || state === 'exited';
   }
 
+  get #status(): SupervisorStatus {
+    const snapshot = this.#service?.snapshot();
+    if (this.#isEnding) return { phase: 'stopping', text: drainText(snapshot) };
+    if (snapshot?.state === 'running') return { phase: 'ready', text: 'Serving' };
+    const reason = snapshot?.reason ?? null;
+    if (reason !== null) return { phase: 'ready', text: `Waiting: ${reason}` };
+    return { phase: 'starting', text: 'Starting' };
+  }
+
   #end(signal: LaunchSignal): void {
     this.#asked = signal;
+    this.#notices?.update();
     this.#building.abort();
     void this.#service?.drain(signal);
   }
@@ -185,6 +201,7 @@ class Launcher implements Launched {
   async #serve(service: Service): Promise<number> {
     this.#service = service;
     isProgram(service, this.done);
+    for (const event of ['state', 'step'] as const) service.events.on(event, () => this.#notices?.update());
     if (this.#asked) void service.drain(this.#asked);
     else service.start().catch(() => undefined); // logged by the service, and told by the report
     const report = await service.exited;
@@ -210,11 +227,20 @@ class Launcher implements Launched {
       process.exitCode = code;
     } finally {
       clearInterval(this.#keepAlive);
+      this.#notices?.end();
       for (const [signal, handle] of this.#handlers) process.off(signal, handle);
       letOutputErrorsThrough();
       this.#settle(code);
     }
   }
+}
+
+/** What a drain waits for, in a line. */
+function drainText(snapshot: ServiceSnapshot | undefined): string {
+  if (!snapshot || snapshot.state !== 'draining') return 'Stopping';
+  const { step, tasks, budgetLeftMs } = snapshot;
+  const left = budgetLeftMs === null ? '' : `, ${String(Math.ceil(budgetLeftMs / 1000))} s left at most`;
+  return `Draining: ${step ?? 'begins'}, ${String(tasks.length)} tasks run${left}`;
 }
 
 /** Launched and not ended. They share one listener: a process may have many. */

@@ -8,7 +8,7 @@ import {
 import type { DrainBudgets } from './budgets.js';
 import type { DrainReport } from './drain-report.js';
 import type { DrainableServer } from './drainable-server.js';
-import type { HealthOptions } from './health.js';
+import type { HealthOptions, HealthServer } from './health.js';
 import type { DrainJournal, Manager } from './manager.js';
 import type { TaskRegistry } from './task-registry.js';
 
@@ -30,8 +30,8 @@ export interface ServiceOptions {
   readonly budgets?: Partial<DrainBudgets>;
   /** From one state report to the next; default 10000. */
   readonly reportIntervalMs?: number;
-  /** Opens the health endpoints. */
-  readonly health?: HealthOptions;
+  /** Opens the health endpoints; or takes over those that are open already. It closes them at its end. */
+  readonly health?: HealthOptions | HealthServer;
   /** Where a drain writes down what it could not finish. */
   readonly journal?: DrainJournal;
   /** The very last step, after the last report: closes transports and the like. */

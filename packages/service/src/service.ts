@@ -5,7 +5,7 @@ import { describeError } from './describe-error.js';
 import type { DrainReport, StepEvent } from './drain-report.js';
 import { DrainSequence, type DrainingServer } from './drain-sequence.js';
 import type { DrainableServer } from './drainable-server.js';
-import { type HealthAddress, HealthServer } from './health.js';
+import { type HealthAddress, type HealthServer, healthServerOf } from './health.js';
 import type { Manager } from './manager.js';
 import { PeriodicRunner } from './periodic.js';
 import { programEnd } from './program-end.js';
@@ -75,7 +75,7 @@ export class Service {
     this.#logger = logger;
     this.#periodic = new PeriodicRunner(manager.periodic ?? [], registry, logger);
     this.#reporter = this.#makeReporter(options.reportIntervalMs ?? 10_000);
-    this.#health = options.health && new HealthServer(options.health, () => this.health(), logger);
+    this.#health = options.health && healthServerOf(options.health, () => this.health(), logger);
   }
 
   /** Where it is on its way from `idle` to `exited`. */

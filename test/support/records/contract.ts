@@ -8,6 +8,7 @@ import {
   RecordNotFoundError,
   type Records,
   type Resources,
+  type ServiceChanges,
   UnexpectedStateError,
 } from '@ebbgate/compute';
 
@@ -174,7 +175,7 @@ function describeUpdates(withRecords: WithRecords): void {
 }
 
 function describeServices(withRecords: WithRecords): void {
-  it('keep the last report of each service, and count them', () =>
+  it('keep the last report of each service, and count them; none is forced down unless that was said (FD-7)', () =>
     withRecords(async ({ services }) => {
       const first = { binary: 'compute', host: 'b', state: 'running', reportedAtMs: 1_764_000_000_001 };
       const registered = await services.register(first);
@@ -202,7 +203,8 @@ function describeServices(withRecords: WithRecords): void {
         disabled: false,
         disabledReason: null,
         forcedDown: false,
-        epoch: 0,
+        forcedDownNote: null,
+        epoch: 64_000_000,
         drain: null,
         reportCount: 2,
       });
@@ -221,6 +223,7 @@ function describeServices(withRecords: WithRecords): void {
       expect(await services.find({ uuid: c.uuid })).to.deep.equal([c]);
       expect(await services.find({ id: b.id })).to.deep.equal([b]);
       expect(await services.find({ id: b.id, host: 'a' })).to.deep.equal([]);
+      expect(await services.find({ id: 2 ** 31 })).to.deep.equal([]);
     }));
 
   it('keep how the drain of a service goes, until a report tells of none', () =>
@@ -295,15 +298,38 @@ function describeServices(withRecords: WithRecords): void {
       expect([told.epoch, told.forcedDown]).to.deep.equal([2, true]);
     }));
 
-  it('make a deleted service again when it registers, and not when it reports (COMP-18)', () =>
+  it('keep who has forced a service down until it is cleared, and when, also if nobody says so', () =>
     withRecords(async ({ services }) => {
       const report = { binary: 'compute', host: 'a', state: 'running', reportedAtMs: 1 };
-      const before = await services.register(report);
+      await services.register(report);
+      const forcedDownNote = { by: 'ann', reason: 'fan' };
+      const before = Date.now();
+      const noteAfter = async (changes: ServiceChanges): Promise<unknown> =>
+        (await services.update('compute', 'a', changes)).forcedDownNote;
+      const note = (await noteAfter({ forcedDown: true, forcedDownNote })) as { readonly atMs: number };
+      expect(note).to.include(forcedDownNote);
+      expect(note.atMs).to.be.within(before, Date.now());
+      expect(await noteAfter({ forcedDown: true })).to.deep.equal(note);
+      expect((await services.report(report)).forcedDownNote).to.deep.equal(note);
+      expect((await services.get('compute', 'a')).forcedDownNote).to.deep.equal(note);
+      expect(await noteAfter({ forcedDown: false })).to.equal(null);
+      const nobody = (await noteAfter({ forcedDown: true })) as { readonly atMs: number };
+      expect(nobody).to.include({ by: null, reason: null });
+      expect(nobody.atMs).to.be.within(before, Date.now());
+      expect(await noteAfter({ forcedDown: false, forcedDownNote })).to.equal(null);
+    }));
+
+  it('make a deleted service again when it registers, and not when it reports; its epoch is above all before (COMP-18, decision 31)', () =>
+    withRecords(async ({ services }) => {
+      const report = { binary: 'compute', host: 'a', state: 'running', reportedAtMs: 1 };
+      await services.register({ ...report, reportedAtMs: 1_764_000_000_000 });
+      const before = await services.update('compute', 'a', { forcedDown: true });
       await services.delete('compute', 'a');
       expect(await failureOf(services.report(report))).to.be.instanceOf(RecordNotFoundError);
       expect(await services.list('compute')).to.deep.equal([]);
-      const again = await services.register(report);
-      expect([again.reportCount, again.epoch]).to.deep.equal([1, 0]);
+      const again = await services.register({ ...report, reportedAtMs: 1_764_000_060_000 });
+      expect(again.reportCount).to.equal(1);
+      expect(again.epoch).to.be.above(before.epoch);
       expect(again.id).to.be.above(before.id);
       expect(again.uuid).to.not.equal(before.uuid);
     }));

@@ -1,11 +1,10 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { CrossCellRecovery } from '#compute/conductor/cross-cell-recovery.js';
-import { conductorIn, Lifeline, movesBy } from './doomed-conductor.js';
+import { CONFIRMED, recover, REVERTED, TAKEN_BACK, wordsOf } from './cross-cell-words.js';
+import { Lifeline, movesBy } from './doomed-conductor.js';
 import { BIGGER } from './resize-words.js';
-import { DEST, SOURCE } from './test-cloud.js';
+import { SOURCE } from './test-cloud.js';
 import {
-  asBefore,
   type CellsOutcome,
   FIRST_CELL,
   MOVED,
@@ -15,52 +14,6 @@ import {
 } from './two-cells.js';
 
 const OPTIONS = { recheckMs: 5, rpcTimeoutMs: 2000 } as const;
-/** More looks than any recovery needs: one to see it, one to take it up, and the same again when it goes on by itself. */
-const LOOKS = 8;
-
-/** What a host of the other cell has been to an instance that it does not have. */
-const THERE = ['-', 'deleted/-@null hidden deleted', `deleted/-@${DEST} hidden deleted`] as const;
-const TAKEN_BACK = asBefore();
-const KEPT: CellsOutcome = { ...asBefore(), instance: [`error/-@${SOURCE}`, ''], guests: [], kept: [SOURCE] };
-const CONFIRMED: CellsOutcome = {
-  ...MOVED,
-  instance: [`deleted/-@${SOURCE} hidden deleted`, `active/-@${DEST}`],
-  migration: ['confirmed hidden', 'confirmed'],
-  kept: [],
-  bound: [null, DEST],
-  allocations: [`instance@${DEST}:1024`],
-};
-const REVERTED: CellsOutcome = { ...asBefore(), migration: ['reverted', ''] };
-
-/** In words, without what the other cell remembers of what it does not have. */
-function wordsOf(outcome: CellsOutcome): string {
-  const [here, there] = outcome.instance;
-  const isGone = outcome.cell === FIRST_CELL && (there === '' || THERE.some((one) => one === there));
-  const [moveHere, moveThere] = outcome.migration;
-  const isOver = moveThere === '' || moveThere === '-' || moveThere.endsWith(' hidden deleted');
-  return JSON.stringify({
-    ...outcome,
-    instance: isGone ? [here] : [here, there],
-    migration: isGone && isOver ? [moveHere] : outcome.migration,
-  });
-}
-
-/** Conductors look until there is nothing to be found; each look comes after so long that what nobody touches is nobody's. */
-async function recover(cells: TwoCells, finders: readonly string[]): Promise<void> {
-  const { registry } = cells;
-  let nowMs = 0;
-  const recoveries = finders.map(async (own) => {
-    const conductor = conductorIn(await registry.get(own), registry);
-    return new CrossCellRecovery(conductor, { own, registry }, () => nowMs);
-  });
-  for (let look = 0; look < LOOKS; look += 1) {
-    await Promise.all(recoveries.map(async (recovery) => (await recovery).look()));
-    await cells.first.idle(SOURCE);
-    nowMs += registry.takeOverMs;
-  }
-  await cells.settled();
-}
-
 interface Phase {
   readonly what: string;
   /** Where the conductor dies. */
@@ -88,7 +41,7 @@ const PHASES: readonly Phase[] = [
     ask: (moves, { first }, uuid) => moves.resize(first.recorded.context, uuid, BIGGER),
     from: 'update', // the notes
     first: 2, // before them it is a cold migration like others
-    ends: [TAKEN_BACK, KEPT, MOVED],
+    ends: [TAKEN_BACK, MOVED], // once the source has let go there is a destination that goes on
     steps: 20,
   },
   {

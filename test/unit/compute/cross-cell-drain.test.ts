@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { VirtStep } from '@ebbgate/compute';
+import { DrainingError } from '@ebbgate/rpc';
 import { preferring, THIRD, waitsForItsPart } from './resize-words.js';
 import { DEST, SOURCE, type TestCloud, type Termination } from './test-cloud.js';
 import { asBefore, MOVED, type TwoCells, withTwoCells } from './two-cells.js';
@@ -211,4 +212,22 @@ describe('a resize to another cell and a host that drains', () => {
         await test.cloud.host(host).start();
       }
     }));
+
+  it('refuse a confirm that they get when they have just begun to drain, which can be asked for again (GS-57)', () => {
+    let refuses = true;
+    const onSend = ({ method }: { readonly method: string }): void => {
+      if (refuses && method === 'confirm_snapshot_based_resize_at_source')
+        throw new DrainingError('It drains, as ordered');
+    };
+    return withTwoCells({ onSend }, async (cells) => {
+      const uuid = await cells.bootMoved();
+      await cells.confirm(uuid);
+      await cells.second.migrationBecomes(uuid, 'finished');
+      await cells.settled();
+      expect(await cells.outcome(uuid)).to.deep.equal(MOVED);
+      refuses = false;
+      await cells.confirm(uuid);
+      await cells.second.becomes(uuid, 'active/-');
+    });
+  });
 });

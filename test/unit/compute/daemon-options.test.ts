@@ -5,40 +5,9 @@ import { ConfigurationError } from '@ebbgate/core';
 import { expect } from 'chai';
 import { after, describe, it } from 'mocha';
 import { daemonCommands } from '#compute/main/daemon-commands.js';
-import { type GivenFlags, givenFlags } from '#compute/main/daemon-flags.js';
-import {
-  type HostDaemonOptions,
-  readAllInOneOptions,
-  readApiOptions,
-  readComputeOptions,
-  readConductorOptions,
-  readSchedulerOptions,
-} from '#compute/main/daemon-options.js';
+import type { HostDaemonOptions } from '#compute/main/daemon-options.js';
 import { hostParts } from '#compute/main/host-parts.js';
-
-const READERS = {
-  compute: readComputeOptions,
-  conductor: readConductorOptions,
-  scheduler: readSchedulerOptions,
-  api: readApiOptions,
-  'all-in-one': readAllInOneOptions,
-} as const;
-
-type Daemon = keyof typeof READERS;
-
-/** What the program makes of a command line and an environment, without running anything. */
-function given(daemon: Daemon, argv: readonly string[], env: Record<string, string> = {}): GivenFlags {
-  const command = daemonCommands().find((one) => one.name() === daemon);
-  if (!command) throw new TypeError('it is there');
-  command.action(() => undefined);
-  command.parse([...argv], { from: 'user' });
-  return givenFlags(command, env);
-}
-
-function read(daemon: Daemon, argv: readonly string[], env: Record<string, string> = {}): object {
-  const { flags, sources } = given(daemon, argv, env);
-  return READERS[daemon](flags, sources);
-}
+import { type Daemon, given, read, READERS } from './given-flags.js';
 
 describe('the options of the daemons', () => {
   const folder = mkdtempSync(join(tmpdir(), 'ebbgate-test-'));
@@ -50,6 +19,30 @@ describe('the options of the daemons', () => {
     writeFileSync(file, ['[DEFAULT]', ...lines].join('\n'));
     return file;
   };
+
+  it('are refused when the supervisor does not wait as long as a drain may take (GS-85)', () => {
+    const ask = (...argv: readonly string[]) => read('conductor', ['--termination-grace-period', ...argv]);
+    expect(ask('181')).to.have.nested.property('budgets.gracefulShutdownTimeoutMs', 180_000);
+    for (const argv of [['180'], ['30'], ['900', '--graceful-shutdown-timeout', '0']])
+      expect(() => ask(...argv), argv.join()).to.throw(
+        ConfigurationError,
+        `A termination grace period of ${argv[0] ?? ''} s must be longer than graceful_shutdown_timeout`,
+      );
+    expect(() => ask('soon')).to.throw(ConfigurationError, '--termination-grace-period must be a number');
+  });
+
+  it('say how often all report, and after which time one is down: 10 and 60 seconds by default (FD-30)', () => {
+    const needed = { compute: ['--state-dir', '/s'], 'all-in-one': ['--hosts', 'a'] };
+    const path = config('report_interval = 5', 'service_down_time = 20');
+    for (const daemon of ['compute', 'conductor', 'scheduler', 'api', 'all-in-one'] as const) {
+      const argv = daemon in needed ? needed[daemon as keyof typeof needed] : [];
+      expect(read(daemon, argv)).to.deep.include({ reportInterval: 10, serviceDownTime: 60 });
+      const given = read(daemon, [...argv, '--config', path]);
+      expect(given).to.deep.include({ reportInterval: 5, serviceDownTime: 20 });
+    }
+    const host = read('compute', ['--state-dir', '/s', '--report-interval', '0.5']) as HostDaemonOptions;
+    expect(hostParts(host).reportIntervalMs).to.equal(500);
+  });
 
   it('have Nova’s names for resizes and shelved instances, of hosts and conductors each', () => {
     const path = config('resize_confirm_window = 90', 'allow_resize_to_same_host = true');
@@ -193,13 +186,6 @@ describe('the options of the daemons', () => {
     ['no workers', 'conductor', ['--workers', '0'], {}, '--workers must be at least 1'],
     ['half a worker', 'scheduler', ['--workers', '1.5'], {}, '--workers must be a whole number'],
     ['a place', 'conductor', ['--scheduler', 'here'], {}, '--scheduler must be rpc or local'],
-    [
-      'a port for many',
-      'all-in-one',
-      ['--hosts', 'a', '--health', '1'],
-      {},
-      '--health is for one service: all-in-one has several',
-    ],
     [
       'budgets that do not fit (GS-70)',
       'scheduler',

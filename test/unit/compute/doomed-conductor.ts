@@ -109,7 +109,7 @@ export async function movesBy(
   const moves = new Moves({
     ...parts,
     conductor: { cast } as unknown as ConductorApi, // of which only this is used
-    networking: networking as unknown as Networking, // not used
+    networking: networking, // not used
   });
   return { moves, done: () => done };
 }

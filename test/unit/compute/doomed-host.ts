@@ -1,5 +1,6 @@
 import { MessagingTimeoutError } from '@ebbgate/core';
 import type { Records } from '@ebbgate/compute';
+import type { ClientInterceptor } from '@ebbgate/rpc';
 import { type Deferred, deferred } from '../../support/deferred.js';
 
 /** What is to happen at one of the writes of a host. */
@@ -53,7 +54,7 @@ export class DoomedHost {
     this.#isDead = false;
   }
 
-  /** Option `recordsOf` of a cloud. */
+  /** Option `recordsOf` of a cloud: that of the host of this name are doomed. */
   readonly recordsOf = (host: string, records: Records): Records => {
     if (host !== this.#name) return records;
     const { instances, migrations, allocations } = records;
@@ -61,7 +62,7 @@ export class DoomedHost {
       ...records,
       services: records.services,
       instances: {
-        create: (record) => this.#read(() => instances.create(record)),
+        create: (record) => this.#write('new instance', () => instances.create(record)),
         get: (uuid) => this.#read(() => instances.get(uuid)),
         find: (where) => this.#read(() => instances.find(where)),
         update: (uuid, changes, expected) =>
@@ -70,7 +71,7 @@ export class DoomedHost {
           ),
       },
       migrations: {
-        create: (record) => this.#read(() => migrations.create(record)),
+        create: (record) => this.#write('new migration', () => migrations.create(record)),
         get: (uuid) => this.#read(() => migrations.get(uuid)),
         find: (where) => this.#read(() => migrations.find(where)),
         update: (uuid, changes, expected) =>
@@ -91,6 +92,9 @@ export class DoomedHost {
     };
   };
 
+  /** Around all that it sends: messages count as writes. */
+  readonly onSend: ClientInterceptor = (call, next) => this.#write(call.method, async () => next(call));
+
   #read<T>(work: () => Promise<T>): Promise<T> {
     return this.#isDead ? never() : work();
   }
@@ -109,8 +113,11 @@ export class DoomedHost {
       this.#away = AWAY_TRIES - 1;
       throw new MessagingTimeoutError('no answer, as ordered');
     }
+    if (when === 'after') {
+      await work().catch(() => undefined);
+      return this.#die();
+    }
     const result = await work();
-    if (when === 'after') return this.#die();
     if (when === 'lost') throw new MessagingTimeoutError('no answer, as ordered');
     return this.#read(() => Promise.resolve(result));
   }

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { InstanceExternalEvent } from '@ebbgate/compute';
+import { ComputeApi, InstanceExternalEvent } from '@ebbgate/compute';
 import { until } from '../../support/deferred.js';
-import { DEST, SOURCE, withCloud } from './test-cloud.js';
+import { eventually } from '../../support/rigs/deadline.js';
+import { codeOf, DEST, SOURCE, withCloud } from './test-cloud.js';
 
 describe('a compute host that drains', () => {
   for (const [ends, hosts] of [
@@ -113,7 +114,7 @@ describe('a compute host that drains', () => {
       expect(test.arrived).to.deep.equal([`live_migration_force_complete @ compute-ops.${SOURCE}`]);
     }));
 
-  it('rejects a live migration that is asked for afterwards, at once', () =>
+  it('rejects a live migration that is asked for afterwards, at once (GS-44)', () =>
     withCloud({}, async (test) => {
       const uuid = await test.bootActive();
       const building = await test.boot(DEST, (one) => {
@@ -127,6 +128,27 @@ describe('a compute host that drains', () => {
       await test.cloud.networking.release(building);
       await ended;
       await test.cloud.host(DEST).start();
+    }));
+
+  it('is not called with anything new: its caller is told at once, and nothing waits in its queue (GS-1, GS-44)', () =>
+    withCloud({}, async (test) => {
+      const { records, computeApi } = test.cloud;
+      const api = new ComputeApi(computeApi.transport, { services: records.services });
+      const building = await test.boot(DEST, (one) => {
+        test.cloud.networking.hold(one);
+      });
+      await test.becomes(building, 'building/spawning');
+      const { ended } = await test.terminate(DEST);
+      await eventually('it is recorded', 2000, async () => {
+        return (await records.services.get('compute', DEST)).state === 'draining';
+      });
+      expect(await codeOf(api.call({}, 'get_host_uptime', DEST, {}))).to.equal('ERR_DRAINING');
+      expect(await api.call({}, 'check_instance_shared_storage', DEST, { data: {} })).to.equal(false); // on ops
+      await test.cloud.networking.release(building);
+      await ended;
+      await test.cloud.host(DEST).start();
+      expect(await api.call({}, 'get_host_uptime', DEST, {})).to.be.a('string');
+      expect(test.arrived.filter((one) => one.startsWith('get_host_uptime'))).to.have.length(1);
     }));
 
   it('does the same whichever server a request comes to (GS-28, GS-30, GS-33)', () =>

@@ -1,5 +1,6 @@
 import type { ServerState } from '@ebbgate/core';
-import { Liveness } from '@ebbgate/compute';
+import { type AllocationRepository, FencedError, Liveness, type Records } from '@ebbgate/compute';
+import { guardRecords } from '#compute/db/guarded-records.js';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { until } from '../../support/deferred.js';
@@ -17,6 +18,16 @@ function servers(test: TestCloud): readonly (ServerState | undefined)[] {
 
 function forceDown(test: TestCloud): Promise<unknown> {
   return test.cloud.records.services.update('compute', SOURCE, { forcedDown: true });
+}
+
+/** The records, with something that is done before a host tells of its capacity. */
+function withReport(records: Records, before: () => Promise<void>): Records {
+  const report: AllocationRepository['report'] = async (host, total) => {
+    await before();
+    await records.allocations.report(host, total);
+  };
+  const guarded = guardRecords(records, new AbortController().signal);
+  return { ...guarded, allocations: { ...guarded.allocations, report } };
 }
 
 async function epochOf(test: TestCloud): Promise<number> {
@@ -49,6 +60,16 @@ describe('a host that is forced down when it starts', () => {
       expect(servers(test)).to.deep.equal(['listening', 'listening']);
       expect([service.state, host.runs]).to.deep.equal(['running', 2]);
       expect(new Liveness().isUp(await services.get('compute', SOURCE))).to.equal(true);
+    }));
+
+  it('looks whether it is called up again, and does not wait until it reports again (FD-11, FD-12)', () =>
+    withCloud({ host: { reportIntervalMs: 60_000 } }, async (test) => {
+      await test.crash(SOURCE);
+      const host = test.cloud.host(SOURCE);
+      await host.start();
+      await test.cloud.records.services.update('compute', SOURCE, { forcedDown: false });
+      await host.process.service.start();
+      expect(servers(test)).to.deep.equal(['listening', 'listening']);
     }));
 
   it('leaves alone what is not done, and what it was cut off in, until it is called up again (COMP-14, decision 32)', () =>
@@ -146,13 +167,36 @@ describe('a host that is forced down while it serves', () => {
       const host = test.cloud.host(SOURCE);
       const { exited } = host.process.service;
       const { services } = test.cloud.records;
+      const before = await epochOf(test);
       await Promise.all(
         [true, false].map((forcedDown) => services.update('compute', SOURCE, { forcedDown })),
       );
       expect((await exited).problems).to.deep.equal(['the host was forced down']);
       await until(() => host.runs === 2 && host.process.service.state === 'running');
-      expect(await epochOf(test)).to.equal(1);
+      expect(await epochOf(test)).to.equal(before + 1);
     }));
+
+  it('fences itself too when even its capacity is refused, of which it tells before it reports for the first time (FD-32, decision 31)', () => {
+    let strike: (() => Promise<void>) | undefined;
+    const recordsOf = (host: string, records: Records): Records =>
+      host === SOURCE ? withReport(records, () => strike?.() ?? Promise.resolve()) : records;
+    return withCloud({ ...SOON, recordsOf }, async (test) => {
+      const host = test.cloud.host(SOURCE);
+      const { services } = test.cloud.records;
+      await host.terminate();
+      strike = async () => {
+        if (host.runs > 2) return;
+        if ((await epochOf(test)) === before)
+          for (const forcedDown of [true, false]) await services.update('compute', SOURCE, { forcedDown });
+        throw new FencedError('It was forced down: what it sends is refused');
+      };
+      const before = await epochOf(test);
+      await host.start();
+      expect([host.process.service.state, host.runs]).to.deep.equal(['running', 3]);
+      expect(servers(test)).to.deep.equal(['listening', 'listening']);
+      expect(new Liveness().isUp(await services.get('compute', SOURCE))).to.equal(true);
+    });
+  });
 
   it('ends its drain, and leaves its work, with 3 (FD-33)', () =>
     withCloud(SOON, async (test) => {

@@ -100,6 +100,21 @@ describe('what a host sends that was forced down', () => {
     });
   });
 
+  it('is refused, too, when its record was deleted and the host has registered again since (decision 31, COMP-18)', async () => {
+    const peers = new Peers();
+    const { services } = peers.records;
+    const report = { binary: 'compute', host: HOST, state: 'running' };
+    const { epoch } = await services.register({ ...report, reportedAtMs: 1_764_000_000_000 });
+    await peers.forceDown();
+    await services.delete('compute', HOST);
+    const again = await services.register({ ...report, reportedAtMs: 1_764_000_060_000 });
+    await peers.with(async (call) => {
+      for (const old of [epoch, epoch + 1])
+        expect((await rejectionOf(call(old))).message).to.contain('is refused');
+      expect(await call(again.epoch)).to.equal('done');
+    });
+  });
+
   it('is judged by one reading for many requests, and again after a while, or when a change is heard', async () => {
     const peers = new Peers();
     await peers.register();

@@ -31,6 +31,7 @@ describe('what is known of the versions of hosts', () => {
     disabled: false,
     disabledReason: null,
     forcedDown: false,
+    forcedDownNote: null,
     epoch: 0,
     drain: null,
     reportCount: 1,

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { createTransport, type Logger, silentLogger, Target } from '@ebbgate/core';
+import { createTransport, type Logger, silentLogger } from '@ebbgate/core';
 import {
   ComputeApi,
+  COMPUTE_METHODS,
   ConductorApi,
   Liveness,
   type LocalRecords,
@@ -17,6 +18,9 @@ import { TaskRegistry } from '@ebbgate/service';
 import { createApp, type HttpApp, type HttpParts } from '#compute/http/app.js';
 import { openAccess } from '#compute/http/auth.js';
 import { Policy } from '#compute/http/policy.js';
+import { makeEndpoint } from '#compute/rpc/endpoint.js';
+import { objectSerializer } from '#compute/rpc/object-serializer.js';
+import { RPC_TOPIC_OPS } from '#compute/rpc/topics.js';
 
 /** How a request is sent; all may be left out. */
 export interface Sent {
@@ -48,10 +52,14 @@ interface AnsweredBody {
   readonly service: ServiceShown;
   readonly version: ServiceShown;
   readonly versions: readonly ServiceShown[];
+  readonly server: ServiceShown;
+  readonly servers: readonly ServiceShown[];
+  readonly servers_links?: readonly { readonly rel: string; readonly href: string }[];
   readonly badRequest?: Fault;
   readonly forbidden?: Fault;
   readonly itemNotFound?: Fault;
   readonly computeFault?: Fault;
+  readonly conflictingRequest?: Fault;
   readonly overLimit?: Fault;
   readonly serviceUnavailable?: Fault;
 }
@@ -89,6 +97,7 @@ export class HttpBed {
       liveness: new Liveness({ now: () => this.nowMs }),
       validator: openAccess,
       policy: new Policy(new Map()),
+      events: records.events,
       ...parts,
     });
   }
@@ -141,18 +150,42 @@ export class HttpBed {
     return body.services;
   }
 
-  /** A compute host that notes what it is called for. */
+  /** A compute host, on both topics, that notes what it is called for. */
   async host(name: string): Promise<void> {
-    const endpoint = {
-      target: new Target({ version: '6.5' }),
-      set_host_enabled: (_context: unknown, { enabled }: { readonly enabled: boolean }) => {
-        this.calls.push(`${name} set_host_enabled(${enabled})`);
-        return enabled ? 'enabled' : 'disabled';
-      },
+    const note = (call: string): null => {
+      this.calls.push(`${name} ${call}`);
+      return null;
     };
-    const server = new RpcServer(this.#transport, { topic: RPC_TOPIC, server: name }, [endpoint]);
-    await server.start();
-    this.#servers.push(server);
+    const endpoint = makeEndpoint(
+      COMPUTE_METHODS,
+      { version: '6.5' },
+      {
+        set_host_enabled: (_context, { enabled }) => {
+          note(`set_host_enabled(${enabled})`);
+          return enabled ? 'enabled' : 'disabled';
+        },
+        get_host_uptime: () => `${name} is up`,
+        get_console_output: () => 'text',
+        get_vnc_console: () => ({ host: name, port: '5900', token: 't' }),
+        get_spice_console: () => ({ host: name, port: '5901', token: 't' }),
+        get_serial_console: () => ({ host: name, port: '5902', token: 't' }),
+        set_admin_password: () => undefined,
+        live_migration_abort: (_context, { migration_id: id }) => void note(`live_migration_abort(${id})`),
+        live_migration_force_complete: () => void note('live_migration_force_complete()'),
+        external_instance_event: (_context, { events }) => {
+          for (const event of events) {
+            const [what, tag, status] = [event.get('name'), event.get('tag'), event.get('status')];
+            note(`external_instance_event(${what}, ${String(tag)}, ${status})`);
+          }
+        },
+      },
+    );
+    for (const topic of [RPC_TOPIC, RPC_TOPIC_OPS]) {
+      const options = { serializer: objectSerializer };
+      const server = new RpcServer(this.#transport, { topic, server: name }, [endpoint], options);
+      await server.start();
+      this.#servers.push(server);
+    }
   }
 
   async close(): Promise<void> {

@@ -9,6 +9,7 @@ import { describe, it } from 'mocha';
 import { type ApiService, type ApiServiceOptions, apiService } from '#compute/http/api-service.js';
 import { openAccess } from '#compute/http/auth.js';
 import { Policy } from '#compute/http/policy.js';
+import { ProcessMetrics } from '#compute/observability/process-metrics.js';
 import { deferred } from '../../support/deferred.js';
 
 let apis = 0;
@@ -169,7 +170,9 @@ describe('compute: drain of the HTTP API', () => {
     const records = new MemoryRecords((error) => {
       throw error;
     });
-    const api = newApi(records);
+    const metrics = new ProcessMetrics();
+    metrics.hear();
+    const api = newApi(records, { metrics, health: { port: 0, metrics: () => metrics.text() } });
     await api.service.start();
     try {
       const now = { state: 'running', reportedAtMs: Date.now() };
@@ -199,6 +202,7 @@ describe('compute: drain of the HTTP API', () => {
       }
       expect(await get(portOf(api), '/metrics')).to.include({ status: 404 });
     } finally {
+      metrics.close();
       await api.service.drain('the test is over');
     }
   });

@@ -54,7 +54,7 @@ describe('compute: versions of the HTTP API', () => {
       for (const version of ['2', 'two', '2.01', '2.1.1', '-2.1', '2.1e1', '0x2.1', '2.9999999999999']) {
         expect((await of(version))[0], version).to.equal(400);
       }
-      const ours = await bed.send('GET', LIST, { headers: { 'openstack-api-version': 'ebbgate 1.2' } });
+      const ours = await bed.send('GET', LIST, { headers: { 'openstack-api-version': 'ebbgate 1.3' } });
       expect(ours.status).to.equal(406);
     }));
 
@@ -78,7 +78,7 @@ describe('compute: versions of the HTTP API', () => {
       { validator: { isOpen: false, validate: () => undefined } },
     ));
 
-  it('show who drains, and what it still does, when `ebbgate 1.1` is asked for, and only then', () =>
+  it('show who drains, and what it still does, when `ebbgate 1.1` is asked for, and only then (GS-87)', () =>
     withHttp(async (bed) => {
       const tasks = [
         { name: 'live_migration', kind: 'background', subject: 'vm1', ageMs: 10, progress: 0.5 },
@@ -144,6 +144,14 @@ describe('compute: errors and limits of the HTTP API', () => {
         expect(fault?.code).to.equal(status);
         expect(fault?.message).to.not.match(/ at |node_modules|\.js/);
       }
+    }));
+
+  it('are not given for a body that is empty where none is read, whatever its type', () =>
+    withHttp(async (bed) => {
+      const headers = { 'content-type': 'application/json' };
+      const uuid = await bed.service('host1', { binary: 'conductor' });
+      const sent = { version: '2.53', headers };
+      expect((await bed.send('DELETE', `${LIST}/${uuid}`, sent)).status).to.equal(204);
     }));
 
   it('tell nothing of a fault of ours outside, and its cause in the log (HTTP-03, SEC-04)', async () => {

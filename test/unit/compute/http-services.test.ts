@@ -1,6 +1,7 @@
 import { DatabaseError } from '@ebbgate/compute';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
+import { MemoryMappings } from '#compute/db/instance-mappings.js';
 import type { HttpBed } from './http-bed.js';
 import { withHttp } from './http-bed.js';
 
@@ -102,14 +103,20 @@ describe('compute: os-services, force-down', () => {
 
   it('is the same when it is repeated, and changes nothing else (FD-24, FD-25, HTTP-05)', () =>
     withHost(async (bed, uuid) => {
-      await bed.records.services.update('compute', 'host1', { disabled: true, disabledReason: 'disks' });
+      const { services } = bed.records;
+      const before = await services.update('compute', 'host1', { disabled: true, disabledReason: 'disks' });
       for (const time of [1, 2]) {
         expect((await bed.send('PUT', FORCE_DOWN, { body: DOWN })).status, String(time)).to.equal(200);
         const { forcedDown, disabled, disabledReason, epoch } = await bed.records.services.get(
           'compute',
           'host1',
         );
-        expect([forcedDown, disabled, disabledReason, epoch]).to.deep.equal([true, true, 'disks', 1]);
+        expect([forcedDown, disabled, disabledReason, epoch]).to.deep.equal([
+          true,
+          true,
+          'disks',
+          before.epoch + 1,
+        ]);
       }
       expect((await bed.records.services.get('compute', 'host1')).uuid).to.equal(uuid);
     }));
@@ -208,6 +215,7 @@ describe('compute: os-services, status', () => {
       for (const body of [
         {},
         { disabled_reason: 'x' },
+        { status: 'disabled', disabled_reason: 'a\0b' },
         { status: 'enabled', disabled_reason: 'x' },
         { status: 'down' },
         { binary: 'nova-compute', host: 'host1', forced_down: true },
@@ -280,6 +288,7 @@ describe('compute: os-services, list and delete', () => {
         .with.length(2);
       expect(await found('topic=y', '2.75')).to.equal(400);
       expect(await found(`host=${'x'.repeat(256)}`)).to.equal(400);
+      expect(await found('host=a%00')).to.equal(400);
     }));
 
   it('deletes what has nothing any more, by number before 2.53 and by uuid from it (HTTP-04)', () =>
@@ -315,6 +324,7 @@ describe('compute: os-services of several cells', () => {
         const cellOf = (name: string, { records, computeApi }: HttpBed) => ({ name, records, computeApi });
         let cells = [cellOf('one', first), cellOf('two', second)];
         const known = {
+          mappings: new MemoryMappings(),
           others: () => Promise.resolve(cells),
           get: () => Promise.resolve(cellOf('one', first)),
         };

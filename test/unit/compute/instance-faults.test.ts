@@ -7,7 +7,8 @@ import { instanceLines } from '#compute/operator/instance-rows.js';
 import { plainInstance } from '#compute/operator/plain-objects.js';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { allIdle, BIGGER, failing } from './resize-words.js';
+import { bereft } from './evacuation-words.js';
+import { allIdle, BIGGER, bootResized, failing, kill } from './resize-words.js';
 import { DEST, SOURCE, type TestCloud, withCloud } from './test-cloud.js';
 import { withTwoCells } from './two-cells.js';
 
@@ -16,6 +17,8 @@ type Options = Parameters<typeof withCloud>[0];
 interface Row {
   readonly what: string;
   readonly options?: Options;
+  /** Default: it is active. */
+  readonly before?: (test: TestCloud) => Promise<string>;
   /** Where which step of the hypervisor fails. */
   readonly fails?: readonly [host: string, step: VirtStep];
   readonly ask: (test: TestCloud, uuid: string) => Promise<unknown>;
@@ -79,6 +82,70 @@ const ROWS: readonly Row[] = [
     state: 'active/-',
     host: null,
   },
+  {
+    what: 'a revert, at its source',
+    before: bootResized,
+    fails: [SOURCE, 'finish-revert'],
+    ask: (test, uuid) => test.cloud.moves.revertResize(test.recorded.context, uuid),
+    state: 'error/-',
+    host: SOURCE,
+  },
+  {
+    what: 'a confirmation, at its source',
+    before: bootResized,
+    fails: [SOURCE, 'confirm-migration'],
+    ask: (test, uuid) => test.cloud.moves.confirmResize(test.recorded.context, uuid),
+    state: 'error/-',
+    host: SOURCE,
+  },
+  {
+    what: 'a rebuild',
+    fails: [SOURCE, 'create-disks'],
+    ask: (test, uuid) => test.cloud.rebuilds.rebuild({}, uuid),
+    state: 'error/-',
+    host: SOURCE,
+  },
+  {
+    what: 'an evacuation, at its destination',
+    before: bereft,
+    fails: [DEST, 'create-disks'],
+    ask: (test, uuid) => test.cloud.rebuilds.evacuate({}, uuid),
+    state: 'error/-',
+    host: DEST,
+  },
+  {
+    what: 'an evacuation for which there is no host',
+    options: { hosts: [SOURCE] },
+    before: bereft,
+    ask: (test, uuid) => test.cloud.rebuilds.evacuate({}, uuid),
+    state: 'error/-',
+    host: null,
+  },
+  {
+    what: 'a shelving, which leaves it stopped',
+    fails: [SOURCE, 'upload-image'],
+    ask: (test, uuid) => test.cloud.controls.shelve({}, uuid),
+    state: 'stopped/-',
+    host: SOURCE,
+  },
+];
+
+/** Something that the end of a process cuts off, and the step in which it does. */
+const CUT_OFF: readonly (Pick<Row, 'what' | 'ask' | 'state'> & { readonly in: VirtStep })[] = [
+  {
+    what: 'a snapshot',
+    in: 'upload-image',
+    ask: (test, uuid) => test.cloud.actions.snapshot(test.recorded.context, uuid),
+    state: 'active/-',
+  },
+  {
+    what: 'a rebuild',
+    in: 'create-disks',
+    ask: (test, uuid) => test.cloud.rebuilds.rebuild({}, uuid),
+    state: 'error/-',
+  },
+  { what: 'a live migration', in: 'switch-over', ask: migrate, state: 'active/-' },
+  { what: 'a resize', in: 'copy-disks', ask: resize, state: 'active/-' },
 ];
 
 /** The fault that the records have of an instance. */
@@ -98,10 +165,10 @@ async function settled(test: TestCloud, uuid: string, state: string): Promise<vo
 }
 
 describe('the fault of an instance', () => {
-  for (const { what, options = {}, fails, ask, state, host } of ROWS) {
+  for (const { what, options = {}, before, fails, ask, state, host } of ROWS) {
     it(`tells of ${what} (compute-rpc 3)`, () =>
       withCloud(options, async (test) => {
-        const uuid = await test.bootActive();
+        const uuid = await (before?.(test) ?? test.bootActive());
         if (fails) test.virt(fails[0]).steps.failNext(fails[1]);
         test.states.length = 0;
         const failed = test.watch.instance(uuid, (one) => Boolean(one.find('fault')));
@@ -113,6 +180,27 @@ describe('the fault of an instance', () => {
         expect(fault?.['message']).to.be.a('string').and.not.match(/\n|^$/);
         expect(fault?.['details']).to.be.a('string').and.not.contain(' at ');
         expect(fault?.['created_at']).to.be.an.instanceOf(Date);
+      }));
+  }
+
+  for (const { what, in: step, ask, state } of CUT_OFF) {
+    it(`tells of ${what} that the end of a process has cut off, at the next start (COMP-07)`, () =>
+      withCloud({ rpcTimeoutMs: 300 }, async (test) => {
+        const uuid = await test.bootActive();
+        const held = test.virt(SOURCE).steps.hold(step);
+        await ask(test, uuid);
+        await held.reached;
+        await kill(test, SOURCE);
+        held.release();
+        const told = test.watch.instance(uuid, (one) => Boolean(one.find('fault')));
+        await test.cloud.host(SOURCE).start();
+        await told;
+        await settled(test, uuid, state);
+        const fault = await faultIn(test, uuid);
+        expect(fault).to.deep.include({ code: 500, host: SOURCE });
+        expect(fault?.['message'])
+          .to.be.a('string')
+          .and.match(/cut off|ended/);
       }));
   }
 

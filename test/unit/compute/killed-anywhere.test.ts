@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { run, runEach, SCENARIOS } from './write-scenarios.js';
+import { SCENARIOS } from './host-scenarios.js';
+import { run, runEach } from './write-scenarios.js';
 
 describe('a host that is killed at any write (COMP-07, GS-6, GS-102)', function () {
   this.timeout(60_000);
@@ -10,7 +11,7 @@ describe('a host that is killed at any write (COMP-07, GS-6, GS-102)', function 
       const whole = await run(scenario);
       expect(whole.problems, 'without a death').to.deep.equal([]);
       expect(whole.writes).to.not.be.empty;
-      const found = await runEach(scenario, whole, ['before', 'after']);
+      const found = await runEach((doom) => run(scenario, doom), whole, ['before', 'after']);
       if (found !== '') expect.fail(found);
     });
   }

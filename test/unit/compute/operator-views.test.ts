@@ -38,7 +38,27 @@ function migration(fields: Parameters<typeof Migration.create>[0]): Migration {
   });
 }
 
+const SERVICE: Omit<Sight['hosts'][number]['service'], 'host'> = {
+  id: 1,
+  uuid: 'u',
+  binary: 'compute',
+  topic: 'compute',
+  state: 'running',
+  version: 71,
+  availabilityZone: null,
+  startedAtMs: 0,
+  reportedAtMs: 0,
+  reportCount: 1,
+  drain: null,
+  disabled: false,
+  disabledReason: null,
+  forcedDown: false,
+  forcedDownNote: null,
+  epoch: 0,
+};
+
 const host = (name: string, state: string): Sight['hosts'][number] => ({
+  service: { ...SERVICE, host: name },
   host: name,
   state,
   zone: null,

@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync, statSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { MessagingTimeoutError, RequestContext, silentLogger } from '@ebbgate/core';
 import type { ServerRequest } from '@ebbgate/rpc';
@@ -8,6 +8,9 @@ import { AcceptedRequests } from '#compute/compute/accepted-requests.js';
 import { FileJournal, type JournalChange, type JournalEntry } from '#compute/compute/request-journal.js';
 import { MemoryJournal } from '#compute/compute/request-journal.js';
 import { UnsettledWriteError } from '#compute/compute/sure-write.js';
+import { acceptedBy } from '#compute/conductor/accepted-work.js';
+import { conductorJournalIn } from '#compute/main/host-parts.js';
+import { CONDUCTOR_NAMESPACE } from '#compute/rpc/conductor-methods.js';
 import { CapturedLog } from '../../support/captured-log.js';
 import { rejectionOf, turn } from '../../support/deferred.js';
 import { privateFolder } from '../../support/rigs/private-folder.js';
@@ -205,5 +208,41 @@ describe('what a host has accepted', () => {
     });
     await turn();
     expect([during, ids(accepted.left())]).to.deep.equal([1, []]);
+  });
+});
+
+describe('what a conductor has accepted (decision 5)', () => {
+  it('is in a file for each name and database, whose name tells no credentials', async () => {
+    const folder = await privateFolder('journal');
+    const at = (database?: string): void => {
+      conductorJournalIn(folder.path, 'c1', silentLogger, database).write([{ accepted: entry('a') }]);
+    };
+    for (const user of ['nova:pa55word', 'other:secret']) at(`postgresql://${user}@db/nova_cell1`);
+    for (const database of ['postgresql://db/nova_cell2', 'sqlite:////tmp/a.sqlite', undefined]) at(database);
+    const names = readdirSync(join(folder.path, '.conductors')).filter((name) => name !== 'c1.journal');
+    await folder.remove();
+    expect(names).to.have.length(3);
+    for (const name of names) expect(name).to.match(/^c1-[0-9a-f]{8}\.journal$/);
+  });
+
+  it('is all that is sent to it without waiting for an answer, until it has ended', async () => {
+    const accepted = acceptedBy(new CountedJournal(), silentLogger, new AbortController().signal);
+    const asked = { ...request('build_instances', 'a'), namespace: CONDUCTOR_NAMESPACE };
+    for (const one of [
+      asked,
+      { ...asked, method: 'attach_volume', messageId: 'waits' },
+      { ...asked, method: 'no_such', messageId: 'unknown' },
+      { ...asked, namespace: null, messageId: 'elsewhere' },
+    ]) {
+      await accepted.accept(one);
+    }
+    expect(ids(accepted.left())).to.deep.equal(['a']);
+    await accepted.interceptor(asked, async () => {
+      accepted.begun();
+      await turn();
+      expect(ids(accepted.left())).to.deep.equal(['a']);
+    });
+    await turn();
+    expect(accepted.left()).to.deep.equal([]);
   });
 });

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { VirtStep } from '@ebbgate/compute';
+import { eventually } from '../../support/rigs/deadline.js';
 import {
   allIdle,
   BIGGER,
@@ -167,6 +168,27 @@ describe('a resize and a host that drains', () => {
       expect(test.tasks(SOURCE)).to.deep.equal([]);
       const drain = await test.terminate(SOURCE);
       await waitsForItsPart(test, SOURCE);
+      held.release();
+      await test.becomes(uuid, 'active/-');
+      await expectClean(drain);
+      expect(await outcomeOf(test, uuid)).to.deep.equal(untouched(SOURCE, 'reverted'));
+      await test.cloud.host(SOURCE).start();
+    }));
+
+  it('complete a revert that is asked for when the source drains already, and has looked (GS-5, GS-60, GS-68)', () =>
+    withCloud({}, async (test) => {
+      const uuid = await bootResized(test);
+      const release = await busy(test, SOURCE);
+      const drain = await test.terminate(SOURCE);
+      const { registry } = test.cloud.host(SOURCE).process.service;
+      const looks = (): boolean => registry.snapshot().some(({ name }) => name === 'moves_from_here');
+      await eventually('the end of its looks at the records', 2000, () => !looks());
+      const held = test.virt(DEST).steps.hold('destroy');
+      await test.cloud.moves.revertResize(test.recorded.context, uuid);
+      await held.reached; // its destination has asked the source by now
+      await release();
+      await waitsForItsPart(test, SOURCE);
+      expect(drain.hasEnded()).to.equal(false);
       held.release();
       await test.becomes(uuid, 'active/-');
       await expectClean(drain);

@@ -160,6 +160,7 @@ describe('the filters of the scheduler', () => {
     await bench.host('a');
     await bench.host('b', { availabilityZone: 'east' });
     expect(await bench.choose({ availability_zone: 'east' })).to.deep.equal(['b']);
+    expect(await bench.choose({ availability_zone: 'nova' }, 'vm3')).to.deep.equal(['a']); // in none
     expect(await bench.refusal({ availability_zone: 'west' }, 'vm2')).to.contain('2 in another zone');
   });
 

@@ -143,7 +143,7 @@ describe('the version cap of compute messages', () => {
     expect(await bench.topicTo('stranger')).to.equal('compute');
   });
 
-  it('leaves forced-down hosts out of that, not their own version (RPC-20)', async () => {
+  it('leaves forced-down hosts out of that, not their own version (FD-29, RPC-20)', async () => {
     const bench = new Bench({ versionCap: 'auto' });
     await bench.host('old', 68);
     await bench.host('new', 71);
@@ -162,7 +162,7 @@ describe('the version cap of compute messages', () => {
     expect(await bench.topicTo('h')).to.equal('compute');
   });
 
-  it('does not take only forced-down hosts, or hosts that tell no version, for the oldest (RPC-20)', async () => {
+  it('does not take only forced-down hosts, or hosts that tell no version, for the oldest (FD-29, RPC-20)', async () => {
     const bench = new Bench({ versionCap: 'auto' });
     await bench.host('old', 66);
     await bench.host('silent', 0);

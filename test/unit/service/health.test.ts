@@ -1,6 +1,7 @@
 import { get, type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
-import { type HealthAddress, Service, type TaskRecord, TaskRegistry } from '@ebbgate/service';
+import { type HealthAddress, HealthServer, Service, type TaskRecord, TaskRegistry } from '@ebbgate/service';
+import { silentLogger } from '@ebbgate/core';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { deferred, fakeParts } from './fakes.js';
@@ -53,6 +54,24 @@ describe('health endpoints', () => {
     await started;
     expect(await ask(address, '/readyz')).to.deep.include({ status: 200 });
     await service.drain('end');
+  });
+
+  it('can be open before there is a service, which takes them over, and closes them at its end', async () => {
+    const { snapshot } = new Service({ ...fakeParts() }).health();
+    const waiting = { live: true, ready: false, snapshot: { ...snapshot, reason: 'waits for its database' } };
+    const early = new HealthServer(health, () => waiting, silentLogger);
+    await early.open();
+    const address = early.address;
+    if (!address) throw new Error('it does not listen');
+    expect((await ask(address, '/livez')).status).to.equal(200);
+    const unready = await ask(address, '/readyz');
+    expect([unready.status, unready.body['reason']]).to.deep.equal([503, 'waits for its database']);
+    const service = new Service({ ...fakeParts(), health: early });
+    await service.start();
+    expect(service.healthAddress).to.deep.equal(address);
+    expect((await ask(address, '/readyz')).status).to.equal(200);
+    await service.drain('end');
+    expect(early.address).to.equal(undefined);
   });
 
   it('answer /metrics with what they are given, and a failure without its cause; without it there is none', async () => {

@@ -16,7 +16,7 @@ export interface ActionParts {
   /** For what takes more than one host. */
   readonly conductor: ConductorApi;
   /** For instances whose host is dead. */
-  readonly networking: Networking;
+  readonly networking: Pick<Networking, 'deallocate'>;
   /** Who is dead. */
   readonly liveness: Liveness;
   /** For instances that move from one cell to another; absent: there is one cell. All else is of one of them. */

@@ -2,15 +2,17 @@ import { randomUUID } from 'node:crypto';
 import type { CallerContext } from '@ebbgate/rpc';
 import { UnexpectedStateError } from '../errors.js';
 import { deletedNow, EXISTING } from '../objects/deleted.js';
-import type { Instance } from '../objects/instance.js';
+import type { Instance, InstanceFields } from '../objects/instance.js';
 import type { Migration } from '../objects/migration.js';
-import type { MigrationStatus, TaskState } from '../objects/states.js';
+import type { MigrationStatus } from '../objects/states.js';
+import type { Dictionary } from '../rpc/kinds.js';
 import { type ActionParts, isHostUp, liveHostOf } from './action-parts.js';
 import { askHost } from './ask-host.js';
 import { confirmOnDelete } from './moves.js';
 import { sendOrTakeBack } from './take-back.js';
 
-const ABORTABLE: readonly MigrationStatus[] = ['queued', 'preparing', 'running'];
+/** A live migration can be taken back from these. */
+export const ABORTABLE: readonly MigrationStatus[] = ['queued', 'preparing', 'running'];
 
 /**
  * What users ask of an instance where it is. Each checks the states in the same step in which it writes what is to be
@@ -32,11 +34,11 @@ export class InstanceActions {
    */
   async delete(context: CallerContext, uuid: string): Promise<void> {
     const { records, computeApi } = this.#parts;
-    const { instance, task } = await this.#markDeleting(uuid);
+    const { instance, before } = await this.#markDeleting(uuid);
     const host = instance.find('host') ?? null;
     const isUp = host !== null && (await isHostUp(this.#parts, host));
     const takeBack = (): Promise<unknown> =>
-      records.instances.update(uuid, { task_state: task }, { task_state: ['deleting'] });
+      records.instances.update(uuid, before, { task_state: ['deleting'] });
     await confirmOnDelete(this.#parts, context, instance).catch(async (error: unknown) => {
       await takeBack();
       throw error;
@@ -46,20 +48,25 @@ export class InstanceActions {
       await sendOrTakeBack(() => computeApi.cast(context, 'terminate_instance', host, args), takeBack);
       return;
     }
-    await this.#parts.networking.deallocate(uuid);
+    await sendOrTakeBack(() => this.#parts.networking.deallocate(uuid), takeBack);
     await records.allocations.release(uuid);
     await records.instances.update(uuid, deletedNow(), { task_state: ['deleting'], host: [host] });
   }
 
   /** Whatever is done to it; with what that was, for the case that the request cannot be sent. */
-  async #markDeleting(uuid: string): Promise<{ readonly instance: Instance; readonly task: TaskState }> {
+  async #markDeleting(uuid: string): Promise<{
+    readonly instance: Instance;
+    readonly before: Partial<Pick<InstanceFields, 'task_state' | 'progress'>>;
+  }> {
     const { instances } = this.#parts.records;
     for (;;) {
-      const task = (await instances.get(uuid)).get('task_state');
+      const present = await instances.get(uuid);
+      const [task, progress = 0] = [present.get('task_state'), present.find('progress')];
       const expected = { vm_state: EXISTING, task_state: [task] };
       try {
         const deleting = { task_state: 'deleting', progress: 0 } as const;
-        return { instance: await instances.update(uuid, deleting, expected), task };
+        const instance = await instances.update(uuid, deleting, expected);
+        return { instance, before: { task_state: task, progress } };
       } catch (error) {
         const now = await instances.get(uuid);
         if (now.get('vm_state') === 'deleted' || now.get('task_state') === task) throw error;
@@ -119,6 +126,19 @@ export class InstanceActions {
     return String(await this.#parts.computeApi.call(context, 'get_console_output', host, args));
   }
 
+  /** Where a console of the guest can be reached, with a token of its own for a proxy. @param type - `novnc`, … */
+  async openConsole(
+    context: CallerContext,
+    uuid: string,
+    protocol: 'vnc' | 'spice' | 'serial',
+    type: string,
+  ): Promise<Dictionary> {
+    const instance = await this.#parts.records.instances.get(uuid);
+    const host = await liveHostOf(this.#parts, instance);
+    const args = { instance, console_type: type };
+    return this.#parts.computeApi.call(context, `get_${protocol}_console`, host, args);
+  }
+
   /** Is this the port of that console? What a console proxy asks before it lets somebody in. */
   async validateConsole(
     context: CallerContext,
@@ -159,6 +179,7 @@ export class InstanceActions {
     if (!migration || instance.get('task_state') !== 'migrating') {
       throw new UnexpectedStateError(`No live migration of instance ${uuid} is ${statuses.join(' or ')}`);
     }
+    await liveHostOf(this.#parts, instance); // it is at the source until the end
     return { instance, migration };
   }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { CallerContext } from '@ebbgate/rpc';
-import { UnexpectedStateError } from '../errors.js';
+import { checkExpected } from '../db/expected.js';
 import type { Instance } from '../objects/instance.js';
 import type { TaskState, VmState } from '../objects/states.js';
 import { type ActionParts, liveHostOf } from './action-parts.js';
@@ -49,13 +49,22 @@ export class GuestControls {
     );
   }
 
-  /** Starts an instance from another disk to be mended. @param image - of which image; default: its own */
-  rescue(context: CallerContext, uuid: string, image: string | null = null): Promise<Instance> {
+  /**
+   * Starts an instance from another disk to be mended.
+   * @param image - of which image; default: its own
+   * @param password - of its administrator; default: it is made
+   */
+  rescue(
+    context: CallerContext,
+    uuid: string,
+    image: string | null = null,
+    password: string | null = null,
+  ): Promise<Instance> {
     const expected = { vm_state: ['active', 'stopped', 'error'], task_state: [null] } as const;
     return askHost(this.#parts, uuid, 'rescuing', expected, (host, instance) =>
       this.#parts.computeApi.cast(context, 'rescue_instance', host, {
         instance,
-        rescue_password: null,
+        rescue_password: password,
         rescue_image_ref: image,
         clean_shutdown: true,
       }),
@@ -142,10 +151,7 @@ export class GuestControls {
     states: readonly VmState[],
   ): Promise<{ readonly instance: Instance; readonly host: string }> {
     const instance = await this.#parts.records.instances.get(uuid);
-    const vm = instance.get('vm_state');
-    if (!states.includes(vm)) {
-      throw new UnexpectedStateError(`instance ${uuid} is ${vm}, expected ${states.join(' or ')}`);
-    }
+    checkExpected('instance', uuid, instance, { vm_state: states });
     return { instance, host: await liveHostOf(this.#parts, instance) };
   }
 }

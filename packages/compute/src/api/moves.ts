@@ -1,5 +1,6 @@
 import type { CallerContext } from '@ebbgate/rpc';
 import { notesOf } from '../cells/move-notes.js';
+import { checkExpected } from '../db/expected.js';
 import { HostDownError, RecordNotFoundError, UnexpectedStateError } from '../errors.js';
 import type { Flavor } from '../objects/flavor.js';
 import type { Instance } from '../objects/instance.js';
@@ -7,6 +8,9 @@ import type { Migration } from '../objects/migration.js';
 import type { MigrationStatus } from '../objects/states.js';
 import { type ActionParts, isHostUp, liveHostOf } from './action-parts.js';
 import { sendOrTakeBack } from './take-back.js';
+
+/** The states from which an instance can move while it is shut down. */
+export const MOVES_COLD = { vm_state: ['active', 'stopped'], task_state: [null] } as const;
 
 /**
  * What users ask for to move their instances while they are shut down, or to give them another size, and how they end it:
@@ -42,8 +46,7 @@ export class Moves {
   ): Promise<Instance> {
     const { records, conductor } = this.#parts;
     await liveHostOf(this.#parts, await records.instances.get(uuid));
-    const expected = { vm_state: ['active', 'stopped'], task_state: [null] } as const;
-    const instance = await records.instances.update(uuid, { task_state: 'resize_prep' }, expected);
+    const instance = await records.instances.update(uuid, { task_state: 'resize_prep' }, MOVES_COLD);
     await sendOrTakeBack(
       () =>
         conductor.cast(context, 'migrate_server', {
@@ -114,10 +117,7 @@ export class Moves {
   /** The resize that waits for its end. The first of two requests marks it: the other then finds another status. */
   async #resized(uuid: string): Promise<{ readonly instance: Instance; readonly migration: Migration }> {
     const instance = await this.#parts.records.instances.get(uuid);
-    const [vm, task] = [instance.get('vm_state'), instance.get('task_state')];
-    if (vm !== 'resized' || task !== null) {
-      throw new UnexpectedStateError(`instance ${uuid} is ${vm}/${String(task)}, expected resized/null`);
-    }
+    checkExpected('instance', uuid, instance, { vm_state: ['resized'], task_state: [null] });
     const finished = await this.#parts.records.migrations.find({ instance_uuid: uuid, status: 'finished' });
     const migration = finished.at(-1);
     if (!migration) throw new RecordNotFoundError('finished resize of instance', uuid);

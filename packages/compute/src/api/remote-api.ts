@@ -1,15 +1,12 @@
 import type { Transport } from '@ebbgate/core';
 import { RemoteRecords } from '../db/remote-records.js';
+import type { Records } from '../db/repositories.js';
 import { RemoteNetworking } from '../network/remote.js';
 import { ComputeApi, type ComputeApiOptions } from '../rpc/compute-api.js';
 import { ConductorApi } from '../rpc/conductor-api.js';
 import { Liveness } from '../servicegroup/liveness.js';
 import type { ActionParts } from './action-parts.js';
-import { InstanceActions } from './actions.js';
-import { GuestControls } from './guest-controls.js';
-import { Moves } from './moves.js';
-import { Rebuilds } from './rebuilds.js';
-import { Servers } from './servers.js';
+import { ServerApi } from './server-api.js';
 
 /** How the cloud is asked. All may be left out. */
 export interface RemoteApiOptions {
@@ -24,33 +21,33 @@ export interface RemoteApiOptions {
 }
 
 /** All that can be asked of a cloud by somebody who has only its broker: the records are a conductor's. */
-export class RemoteApi {
-  readonly records: RemoteRecords;
-  readonly networking: RemoteNetworking;
-  readonly liveness: Liveness;
-  readonly servers: Servers;
-  readonly actions: InstanceActions;
-  readonly controls: GuestControls;
-  readonly moves: Moves;
-  readonly rebuilds: Rebuilds;
-
+export class RemoteApi extends ServerApi {
   /** @throws ConfigurationError (`ERR_CONFIGURATION`) as {@link ComputeApi} does */
-  constructor(
-    transport: Transport,
-    { api = {}, timeoutMs, liveness = new Liveness(), cells }: RemoteApiOptions = {},
-  ) {
-    const limit = timeoutMs === undefined ? {} : { timeoutMs };
-    const conductor = new ConductorApi(transport);
-    this.records = new RemoteRecords(transport, limit);
-    this.networking = new RemoteNetworking(transport, limit);
-    this.liveness = liveness;
-    const { records, networking } = this;
-    const computeApi = new ComputeApi(transport, { services: records.services, ...api });
-    const parts = { records, computeApi, conductor, networking, liveness, ...(cells && { cells }) };
-    this.servers = new Servers(parts);
-    this.actions = new InstanceActions(parts);
-    this.controls = new GuestControls(parts);
-    this.moves = new Moves(parts);
-    this.rebuilds = new Rebuilds(parts);
+  constructor(transport: Transport, options: RemoteApiOptions = {}) {
+    super(partsOver(transport, options));
   }
+
+  get records(): Records {
+    return this.parts.records;
+  }
+
+  get liveness(): Liveness {
+    return this.parts.liveness;
+  }
+}
+
+function partsOver(
+  transport: Transport,
+  { api = {}, timeoutMs, liveness = new Liveness(), cells }: RemoteApiOptions,
+): ActionParts {
+  const limit = timeoutMs === undefined ? {} : { timeoutMs };
+  const records = new RemoteRecords(transport, limit);
+  return {
+    records,
+    computeApi: new ComputeApi(transport, { services: records.services, ...api }),
+    conductor: new ConductorApi(transport),
+    networking: new RemoteNetworking(transport, limit),
+    liveness,
+    ...(cells && { cells }),
+  };
 }

@@ -27,6 +27,9 @@ export interface BootRequest {
   readonly blockDeviceMapping: BlockDeviceMappingList | null;
 }
 
+/** The states from which an instance can move while it runs. */
+export const MOVES_LIVE = { vm_state: ['active', 'paused'], task_state: [null] } as const;
+
 /** What users ask of their instances: checks the states and hands the work to a conductor. */
 export class Servers {
   readonly #parts: ServersParts;
@@ -65,21 +68,28 @@ export class Servers {
   /**
    * Has an instance moved while it runs. Resolves when the request is out; one that could not be sent leaves nothing behind.
    * @param host - where to; null lets the conductor choose
+   * @param disks - `blockMigration`: they are copied, null lets the hosts decide; `diskOverCommit`: by their real sizes they
+   * must fit, not by those that they may have. Default null
    * @throws UnexpectedStateError (`ERR_UNEXPECTED_STATE`) when it neither runs nor is paused, or something else is being
    * done to it; HostDownError (`ERR_HOST_DOWN`) when its host is down (COMP-16); RecordNotFoundError (`ERR_NOT_FOUND`)
    */
-  async liveMigrate(context: CallerContext, uuid: string, host: string | null): Promise<Instance> {
+  async liveMigrate(
+    context: CallerContext,
+    uuid: string,
+    host: string | null,
+    disks: { readonly blockMigration?: boolean | null; readonly diskOverCommit?: boolean | null } = {},
+  ): Promise<Instance> {
     const { records, conductor } = this.#parts;
     const source = await liveHostOf(this.#parts, await records.instances.get(uuid));
-    const expected = { vm_state: ['active', 'paused'], task_state: [null], host: [source] } as const;
+    const expected = { ...MOVES_LIVE, host: [source] };
     const instance = await records.instances.update(uuid, { task_state: 'migrating' }, expected);
     await sendOrTakeBack(
       () =>
         conductor.cast(context, 'live_migrate_instance', {
           instance,
           scheduler_hint: host === null ? {} : { host },
-          block_migration: null,
-          disk_over_commit: null,
+          block_migration: disks.blockMigration ?? null,
+          disk_over_commit: disks.diskOverCommit ?? null,
           request_spec: null,
         }),
       () => records.instances.update(uuid, { task_state: null }, { task_state: ['migrating'] }),

@@ -27,6 +27,16 @@ const ENDING_CALLS: ReadonlySet<string> = new Set([
 /** Of these a host may lose sight while it is at them: it hands them to another one, in two steps. */
 const UNTIL_ITS_END: ReadonlySet<string> = new Set(['prep_resize']);
 
+/** Which requests are written down, and for how long. */
+export interface JournalRules {
+  readonly isJournalled: (request: ServerRequest) => boolean;
+  /** Until it has ended; else until the records tell that it has begun. */
+  readonly staysOn: (method: string) => boolean;
+}
+
+/** Those of hosts. */
+const OF_HOSTS: JournalRules = { isJournalled, staysOn: (method) => UNTIL_ITS_END.has(method) };
+
 /** A request on its way from its acceptance to the first record that tells of it. */
 interface Open {
   readonly id: string;
@@ -43,28 +53,38 @@ interface Open {
 const current = new AsyncLocalStorage<Open>();
 
 /**
- * What one run of a host has accepted, in the host's journal until it has begun or ended (`decisions.md` 5): the broker has
- * forgotten it by then, and the records do not tell of it yet. What stays there when a process is killed is taken up again
- * by the next one.
+ * What one run of a host, or of a conductor, has accepted, in its journal until it has begun or ended (`decisions.md` 5):
+ * the broker has forgotten it by then, and the records do not tell of it yet. What stays there when a process is killed is
+ * taken up again by the next one.
  */
 export class AcceptedRequests {
   readonly #journal: RequestJournal;
   readonly #logger: Logger;
   readonly #lifetime: AbortSignal;
+  readonly #rules: JournalRules;
   readonly #ids = new WeakMap<ServerRequest, string>();
   #batch: JournalChange[] = [];
   #writing: Promise<void> | undefined;
 
-  /** @param lifetime - with its abort the process is gone: it writes nothing any more */
-  constructor(journal: RequestJournal, logger: Logger, lifetime: AbortSignal) {
+  /**
+   * @param lifetime - with its abort the process is gone: it writes nothing any more
+   * @param rules - default: those of hosts
+   */
+  constructor(
+    journal: RequestJournal,
+    logger: Logger,
+    lifetime: AbortSignal,
+    rules: JournalRules = OF_HOSTS,
+  ) {
     this.#journal = journal;
     this.#logger = logger;
     this.#lifetime = lifetime;
+    this.#rules = rules;
   }
 
   /** Option `beforeAccept` of both servers: resolves when the request is in the journal. Rejects as the journal throws. */
   readonly accept = (request: ServerRequest): Promise<void> | undefined => {
-    if (!isJournalled(request)) return undefined;
+    if (!this.#rules.isJournalled(request)) return undefined;
     const { method, args, messageId: id = randomUUID() } = request;
     this.#ids.set(request, id);
     return this.#write({ accepted: { id, method, args, context: request.context.values, tries: 0 } });
@@ -106,7 +126,7 @@ export class AcceptedRequests {
   }
 
   #follow<T>({ id, method }: Pick<JournalEntry, 'id' | 'method'>, work: () => Promise<T>): Promise<T> {
-    const staysOn = UNTIL_ITS_END.has(method);
+    const staysOn = this.#rules.staysOn(method);
     const open: Open = { id, owner: this, holders: 0, staysOn, isDone: false };
     return current.run(open, () => this.#until(open, work));
   }

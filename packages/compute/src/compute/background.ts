@@ -2,6 +2,9 @@ import { type RequestContext, runWithContext } from '@ebbgate/core';
 import type { TaskRecord } from '@ebbgate/service';
 import type { HostContext } from './host-context.js';
 
+/** What work in the background belongs to. */
+export type BackgroundParts = Pick<HostContext, 'tasks' | 'accepted' | 'logger' | 'lifetime'>;
+
 /**
  * Begins work that goes on after its request is over. It is in the task registry before this returns, and until it has
  * ended, whichever way (GS-3, GS-98); the deadline of the request does not bind it.
@@ -9,7 +12,7 @@ import type { HostContext } from './host-context.js';
  * @param work - sees to the records itself; what it throws is logged and counted as a failed task
  */
 export function beginInBackground(
-  { tasks, accepted, logger, lifetime }: HostContext,
+  { tasks, accepted, logger, lifetime }: BackgroundParts,
   context: RequestContext,
   record: TaskRecord,
   work: () => Promise<void>,

@@ -16,6 +16,8 @@ export interface ComputeHostEvents {
     readonly method: string;
     readonly requestId: string | undefined;
   };
+  /** Somebody has asked by RPC that the host drains: it begins next. */
+  readonly drainAsked: { readonly reason: string };
   /** A run has begun; its service can be listened to. */
   readonly started: HostProcess;
   /** The host has ended: its last run is over. */
@@ -37,6 +39,8 @@ export class ComputeHost {
   readonly #options: CompleteHostOptions;
   #process: HostProcess | undefined;
   #runs = 0;
+  /** The present run is replaced: by one that is to serve, or to wait, when this resolves. */
+  #replaced: (next: Promise<void>) => void = () => undefined;
   /** Somebody has asked for its end. */
   #ending = false;
 
@@ -59,7 +63,7 @@ export class ComputeHost {
     return this.#runs;
   }
 
-  /** Begins a run. Resolves when it serves, or waits since the host is forced down. */
+  /** Begins a run. Resolves when it, or one that has taken its place, serves, or waits since the host is forced down. */
   async start(): Promise<void> {
     const { logger, ownsProcess } = this.#options;
     this.#ending = false;
@@ -71,7 +75,7 @@ export class ComputeHost {
       // The process has several hosts: its signals are not for one of them, nor does it end with one.
       ...(!ownsProcess && { signals: [], exit: () => this.process.end() }),
     });
-    const starting = process.runBy(launched);
+    const starting = this.#run(process, launched);
     void this.#tellExit(launched);
     await starting;
   }
@@ -91,10 +95,17 @@ export class ComputeHost {
   }
 
   #begin(): HostProcess {
-    const process = new HostProcess(this.#options, (request, next) => {
-      this.#told(request);
-      return next(request);
-    });
+    const process = new HostProcess(
+      this.#options,
+      (request, next) => {
+        this.#told(request);
+        return next(request);
+      },
+      (reason) => {
+        this.events.emit('drainAsked', { reason });
+        this.drain(reason, {});
+      },
+    );
     this.#process = process;
     this.#runs += 1;
     this.events.emit('started', process);
@@ -109,8 +120,18 @@ export class ComputeHost {
     if (!launched || !isReplaced || this.#ending) return undefined;
     await process.end();
     const next = this.#begin();
-    next.runBy(launched).catch(() => undefined); // logged by the service, and told by the report
+    const replaced = this.#replaced;
+    const running = this.#run(next, launched);
+    running.catch(() => undefined); // logged by the service, and told by the report
+    replaced(running);
     return next.service;
+  }
+
+  #run(process: HostProcess, launched: Launched): Promise<void> {
+    const next = new Promise<void>((resolve) => {
+      this.#replaced = resolve;
+    });
+    return Promise.race([process.runBy(launched), next]);
   }
 
   async #tellExit({ done }: Launched): Promise<void> {

@@ -22,19 +22,23 @@ export interface FenceParts {
   readonly logger: Logger;
 }
 
+/** While it waits it looks so often whether it was called up again, whatever the interval of its reports. */
+const LOOK_MS = 1000;
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 10_000;
 
 /**
  * Keeps one run of a host passive while it is forced down (COMP-14). A run that finds itself forced down at its start cleans
- * up, again and again, and waits until it is called up again; one that learns of it by the answer to a report is told so
- * once. Either way the epoch of the run is that of the record when it was last not fenced, or fenced and waiting.
+ * up, again and again, and looks every second whether it is called up again; one that learns of it by the answer to a report is
+ * told so once. Either way the epoch of the run is that of the record when it was last not fenced, or fenced and waiting.
  */
 export class Fence {
   /** Resolves when the start waits, and what there was to clean up has been seen to once. */
   readonly held: Promise<void>;
   readonly #parts: FenceParts;
   #state: 'closed' | 'refused' | 'held' | 'open' | 'fenced' = 'closed';
+  /** There was no record of it: its epoch is that of the one that its first report makes. */
+  #isNew = false;
   #settleHeld: () => void = () => undefined;
   /** Aborts when it is called up again. */
   readonly #cleared = new AbortController();
@@ -64,6 +68,7 @@ export class Fence {
   async gate(hold: (reason: string) => void, signal: AbortSignal): Promise<void> {
     const { host, epoch, forcedDownStart } = this.#parts;
     const record = await this.#read(signal);
+    this.#isNew = record === undefined;
     epoch.take(record?.epoch ?? 0);
     if (record?.forcedDown === true) {
       if (forcedDownStart === 'refuse') {
@@ -83,6 +88,8 @@ export class Fence {
   hear(record: ServiceRecord | undefined): void {
     const { epoch, onFenced } = this.#parts;
     if (!record) return;
+    if (this.#isNew) epoch.take(record.epoch);
+    this.#isNew = false;
     if (this.#state === 'held') {
       epoch.take(record.epoch);
       if (!record.forcedDown) this.#cleared.abort();
@@ -95,6 +102,7 @@ export class Fence {
   async #wait(signal: AbortSignal): Promise<void> {
     const { cleanUp, recheckMs, logger } = this.#parts;
     const either = AbortSignal.any([signal, this.#cleared.signal]);
+    void this.#look(either);
     while (!either.aborted) {
       try {
         await cleanUp();
@@ -103,6 +111,16 @@ export class Fence {
         logger.warn({ err: error }, 'What was evacuated could not be looked for; it is tried again');
       }
       await pause(recheckMs, either).catch(() => undefined);
+    }
+  }
+
+  /** Never rejects: what cannot be read now is read the next time, or told by a report. */
+  async #look(until: AbortSignal): Promise<void> {
+    const { services, host, recheckMs } = this.#parts;
+    while (!until.aborted) {
+      await pause(Math.min(recheckMs, LOOK_MS), until).catch(() => undefined);
+      const record = await services.get('compute', host).catch(() => undefined);
+      if (!until.aborted) this.hear(record);
     }
   }
 

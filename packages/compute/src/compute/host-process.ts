@@ -4,10 +4,12 @@ import { type Launched, Service, taskInterceptor, TaskRegistry } from '@ebbgate/
 import { guardRecords } from '../db/guarded-records.js';
 import { tellStates } from '../db/told-records.js';
 import type { Records } from '../db/repositories.js';
-import { OperationAbortedError } from '../errors.js';
+import { FencedError, OperationAbortedError } from '../errors.js';
 import { BASE_METHODS, baseEndpoint } from '../rpc/base-endpoint.js';
 import { ComputeApi } from '../rpc/compute-api.js';
 import { ConductorApi } from '../rpc/conductor-api.js';
+import { makeEndpoint } from '../rpc/endpoint.js';
+import { HOST_METHODS, HOST_NAMESPACE, HOST_RPC_VERSION } from '../rpc/host-methods.js';
 import { objectSerializer } from '../rpc/object-serializer.js';
 import { remoteErrors } from '../rpc/remote-errors.js';
 import { RPC_TOPIC } from '../rpc/topics.js';
@@ -17,6 +19,7 @@ import { SenderEpochs } from '../servicegroup/sender-epochs.js';
 import { StateReports } from '../servicegroup/state-reports.js';
 import { AcceptedRequests } from './accepted-requests.js';
 import { CapacityReport } from './capacity-report.js';
+import { reportDrain } from './drain-reports.js';
 import { EventWaiters } from './event-waiters.js';
 import { Fence } from './fence.js';
 import type { CompleteHostOptions } from './host-options.js';
@@ -24,6 +27,13 @@ import { handOnStarts } from './hand-on.js';
 import { InstanceLocks } from './instance-locks.js';
 import { ComputeManager, SELF_TRACKED } from './manager.js';
 import { patientRecords } from './patient-records.js';
+
+/** Requests that are no work of their own: no drain waits for them. */
+const UNTRACKED: ReadonlySet<string> = new Set([
+  ...SELF_TRACKED,
+  ...BASE_METHODS,
+  ...Object.keys(HOST_METHODS),
+]);
 
 /**
  * One run of a compute host, from its start to its exit: what a process is. After its end nothing of it can touch the
@@ -50,8 +60,15 @@ export class HostProcess {
   readonly #accepted: AcceptedRequests;
   #launched: Launched | undefined;
 
-  /** @param observe - sees every request that arrives, on either server */
-  constructor(options: CompleteHostOptions, observe: ServerInterceptor) {
+  /**
+   * @param observe - sees every request that arrives, on either server
+   * @param onDrainAsked - is called when somebody asks for a drain by RPC, and says why
+   */
+  constructor(
+    options: CompleteHostOptions,
+    observe: ServerInterceptor,
+    onDrainAsked: (reason: string) => void,
+  ) {
     this.#options = options;
     this.#logger = options.logger;
     this.#transport = options.openTransport();
@@ -66,9 +83,8 @@ export class HostProcess {
       services: records.services,
       logger: this.#logger,
     });
-    const endpoints = [manager.endpoint, baseEndpoint('compute')];
-    const untracked = (method: string): boolean => SELF_TRACKED.has(method) || BASE_METHODS.has(method);
-    const track = taskInterceptor(registry, { skip: untracked });
+    const endpoints = [manager.endpoint, baseEndpoint('compute'), drainEndpoint(onDrainAsked)];
+    const track = taskInterceptor(registry, { skip: (method) => UNTRACKED.has(method) });
     const serverOn = (topic: string, inner: readonly ServerInterceptor[]): RpcServer =>
       new RpcServer(this.#transport, { topic, server: options.name }, endpoints, {
         serializer: objectSerializer,
@@ -235,7 +251,7 @@ export class HostProcess {
         initHost: (signal) => compute.startUp(signal),
         periodic: compute.periodic,
         reportState: async (snapshot) => {
-          await capacity.tell(name); // before the host says that it takes requests
+          await capacity.tell(name).catch(unlessFenced); // before the host says that it takes requests
           this.#fence.hear(await reports.tell(snapshot));
           if (snapshot.state === 'draining') tellDrain();
         },
@@ -249,10 +265,26 @@ export class HostProcess {
       ...(health && { health }),
       ...(ownsProcess && { onExit: () => this.end() }),
     });
+    reportDrain(service);
     service.events.on('state', ({ previous, state }) => {
       if (state !== 'draining' || !this.opsServer) return; // without it nothing of a move would arrive
       compute.drainBegins(previous === 'running' ? drainTold : undefined);
     });
     return service;
   }
+}
+
+/** What is refused since the host was forced down keeps no report back: by its answer the host learns why. */
+function unlessFenced(error: unknown): void {
+  if (!(error instanceof FencedError)) throw error;
+}
+
+/** What a host answers to besides Nova's interface. */
+function drainEndpoint(onDrainAsked: (reason: string) => void): object {
+  const target = { namespace: HOST_NAMESPACE, version: HOST_RPC_VERSION };
+  return makeEndpoint(HOST_METHODS, target, {
+    drain_host: (_context, { reason }) => {
+      onDrainAsked(reason);
+    },
+  });
 }

@@ -21,6 +21,8 @@ export interface ConductorContext {
   /** An instance may get its new size on the host where it is. */
   readonly allowResizeToSameHost: boolean;
   readonly logger: Logger;
+  /** An earlier run was cut off in the request: whatever of it was done may be done already. Default false. */
+  readonly isAgain?: boolean;
   /** Undefined: this one is the only cell. */
   readonly cells?: ConductorCells | undefined;
 }

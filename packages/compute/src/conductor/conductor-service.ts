@@ -2,18 +2,19 @@ import type { Logger, Transport } from '@ebbgate/core';
 import { RpcServer } from '@ebbgate/rpc';
 import {
   type DrainBudgets,
-  type HealthOptions,
   type PeriodicTask,
   Service,
+  type ServiceOptions,
   taskInterceptor,
   TaskRegistry,
 } from '@ebbgate/service';
 import { ExternalEvents } from '../api/external-events.js';
-import type { CellRegistry, ConductorCells } from '../cells/cell-access.js';
+import type { ConductorCells } from '../cells/cell-access.js';
 import type { LocalRecords } from '../db/local-records.js';
 import { MemoryRecords } from '../db/memory-records.js';
 import { RemoteRecords } from '../db/remote-records.js';
 import type { Records } from '../db/repositories.js';
+import { MemoryJournal, type RequestJournal } from '../compute/request-journal.js';
 import { networkEndpoint } from '../network/endpoint.js';
 import type { Networking } from '../network/networking.js';
 import { RemoteNetworking } from '../network/remote.js';
@@ -28,6 +29,7 @@ import { RemoteScheduler } from '../scheduler/remote-scheduler.js';
 import type { Scheduler } from '../scheduler/scheduler.js';
 import { SenderEpochs } from '../servicegroup/sender-epochs.js';
 import { StateReports } from '../servicegroup/state-reports.js';
+import { acceptedBy, takeUpAccepted } from './accepted-work.js';
 import { CrossCellRecovery } from './cross-cell-recovery.js';
 import type { ConductorContext } from './conductor-context.js';
 import { HostChoice } from './host-choice.js';
@@ -52,6 +54,11 @@ export interface ConductorServiceOptions {
    * `local`.
    */
   readonly scheduler?: 'local' | 'rpc';
+  /**
+   * Where it writes what it has accepted until that has ended; the next run of its name takes it up. Default: in memory,
+   * and gone with it.
+   */
+  readonly journal?: RequestJournal;
   /** Others share its topic: at its end it hands back at once what it has fetched and not begun. Default false. */
   readonly siblings?: boolean;
   /** Closes `transport` at its end; default true. */
@@ -73,10 +80,12 @@ export interface ConductorServiceOptions {
   readonly serviceDownTimeMs?: number;
   /** How hosts are called. */
   readonly api?: ComputeApiOptions;
+  /** From one state report to the next; default 10000. */
+  readonly reportIntervalMs?: number;
   /** What each part of a drain may take; what is left out has its default. */
   readonly budgets?: Partial<DrainBudgets>;
-  /** Opens the health endpoints. */
-  readonly health?: HealthOptions;
+  /** The health endpoints. */
+  readonly health?: ServiceOptions['health'];
   /** Runs at its end, before what it has is closed. */
   readonly onExit?: () => Promise<void>;
 }
@@ -96,7 +105,7 @@ export interface ConductorService {
  * records is its ops server, and so stays up while anything is under way that needs them.
  */
 export function conductorService(options: ConductorServiceOptions): ConductorService {
-  const { name, transport, logger, api, budgets, health, cells } = options;
+  const { name, transport, logger, api, budgets, health, reportIntervalMs } = options;
   const { records, own } = recordsOf(options);
   const computeApi = new ComputeApi(transport, { services: records.services, ...api });
   const registry = new TaskRegistry({ logger });
@@ -105,7 +114,8 @@ export function conductorService(options: ConductorServiceOptions): ConductorSer
   const stored = own && storedNetworking(own, computeApi, logger);
   const parts = contextOf(options, records, computeApi, stored);
   const endpoints = [conductorEndpoint(parts), objectsEndpoint(records)];
-  const recovery = cells && new CrossCellRecovery(parts, cells);
+  const lifetime = new AbortController();
+  const accepted = acceptedBy(options.journal ?? new MemoryJournal(), logger, lifetime.signal);
   const senders = new SenderEpochs({ services: records.services, logger });
   own?.events.on('service', (record) => {
     senders.hear(record);
@@ -113,25 +123,30 @@ export function conductorService(options: ConductorServiceOptions): ConductorSer
   const newRequestServer = new RpcServer(transport, { topic: CONDUCTOR_TOPIC, server: name }, endpoints, {
     serializer: objectSerializer,
     remoteErrors,
-    interceptors: [senders.interceptor, taskInterceptor(registry)],
+    beforeAccept: accepted.accept,
+    interceptors: [accepted.interceptor, senders.interceptor, taskInterceptor(registry)],
     ...(options.siblings === true && { fetched: 'release' }),
   });
   const service = new Service({
     name: 'conductor',
     host: name,
     manager: {
+      initHost: (signal) =>
+        takeUpAccepted({ conductor: parts, accepted, tasks: registry, lifetime: lifetime.signal }, signal),
       reportState: async (snapshot) => {
         await reports.tell(snapshot);
       },
-      ...(recovery && { periodic: [recoveryTask(recovery, cells.registry)] }),
+      ...periodicOf(parts),
     },
     newRequestServer,
     ...(own && stored && { opsServer: serverOf(own, stored, senders, options) }),
     registry,
     ...(budgets && { budgets }),
     ...(health && { health }),
+    ...(reportIntervalMs !== undefined && { reportIntervalMs }),
     logger,
     onExit: async () => {
+      lifetime.abort();
       await options.onExit?.();
       if (options.ownsTransport ?? true) await transport.close();
       await own?.close();
@@ -155,8 +170,12 @@ function contextOf(
   return { records, computeApi, scheduler, hosts, networking, ...limits, logger, cells };
 }
 
-function recoveryTask(recovery: CrossCellRecovery, { beatMs }: CellRegistry): PeriodicTask {
-  return { name: 'cross_cell_recovery', intervalMs: beatMs, initialDelayMs: 0, run: () => recovery.look() };
+function periodicOf(conductor: ConductorContext): { readonly periodic?: readonly PeriodicTask[] } {
+  const { cells } = conductor;
+  if (!cells) return {};
+  const recovery = new CrossCellRecovery(conductor, cells);
+  const often = { intervalMs: cells.registry.beatMs, initialDelayMs: 0 };
+  return { periodic: [{ name: 'cross_cell_recovery', ...often, run: () => recovery.look() }] };
 }
 
 function schedulerOf(

@@ -18,6 +18,7 @@ import {
   whileBeating,
 } from './tasks/cross-cell-ends.js';
 import { CrossCellRevertTask } from './tasks/cross-cell-revert.js';
+import { canFinish, finishMove, orTakeBack } from './tasks/cross-cell-finish.js';
 import { switchOver } from './tasks/cross-cell-switch.js';
 import { takeBack } from './tasks/cross-cell-take-back.js';
 
@@ -34,7 +35,7 @@ const OPEN: readonly MigrationStatus[] = [
 const ENDED: readonly MigrationStatus[] = ['error', 'reverted'];
 
 /** What is to be done about a move that nobody drives. */
-type Verdict = 'nothing' | 'wait' | 'switch-over' | 'take-back' | 'confirm' | 'revert' | 'forget';
+type Verdict = 'nothing' | 'wait' | 'finish' | 'switch-over' | 'take-back' | 'confirm' | 'revert' | 'forget';
 
 type Judge = (conductor: ConductorContext, ends: CrossCellEnds, found: MoveRecords) => MaybePromise<Verdict>;
 
@@ -45,6 +46,14 @@ function saidThere({ there }: MoveRecords): MigrationStatus | undefined {
 
 const unlessFinished: Judge = (_conductor, _ends, found) =>
   saidThere(found) === 'finished' ? 'switch-over' : 'take-back';
+
+/** The source has let go: forward is the only way on which the guest runs. */
+const onceSent: Judge = async (conductor, ends, found) => {
+  const said = saidThere(found);
+  if (said === 'finished') return 'switch-over';
+  const isOpen = said !== undefined && MOVING.has(said);
+  return isOpen && (await canFinish(conductor, ends)) ? 'finish' : 'take-back';
+};
 
 /** The source itself ends this one, also at its next start. */
 const whileAtSource: Judge = async ({ hosts }, { source }, { here }) =>
@@ -87,7 +96,7 @@ const whileReverting: Judge = (_conductor, _ends, found) => {
 const VERDICTS: ReadonlyMap<MigrationStatus, Judge> = new Map<MigrationStatus, Judge>([
   ['pre-migrating', unlessFinished],
   ['migrating', whileAtSource],
-  ['post-migrating', unlessFinished],
+  ['post-migrating', onceSent],
   ['finished', onceLeft],
   ['confirming', whileConfirming],
   ['confirmed', whileConfirming],
@@ -180,14 +189,19 @@ export class CrossCellRecovery {
     const ends = await endsFrom(this.#cells.registry, notes, instanceUuid);
     const found = await recordsOf(ends);
     if (!this.#isSilent(found.here)) return 'wait';
-    const verdict =
-      (await VERDICTS.get(found.here.get('status'))?.(this.#conductor, ends, found)) ?? 'nothing';
+    const verdict = await this.#judge(ends, found);
     if (verdict === 'nothing' || verdict === 'wait' || !(await claim(ends, found.here))) return verdict;
     const fields = { migration: migrationUuid, instance: instanceUuid, verdict };
     this.#conductor.logger.warn(fields, 'A move between cells was cut off: it is taken up');
     await this.#act(ends, found, verdict);
     this.#sights.delete(migrationUuid);
     return verdict;
+  }
+
+  async #judge(ends: CrossCellEnds, found: MoveRecords): Promise<Verdict> {
+    if (notesOf(found.instance)?.migration !== ends.migrationUuid) return 'nothing'; // it is over in its old cell
+    const judge = VERDICTS.get(found.here.get('status'));
+    return (await judge?.(this.#conductor, ends, found)) ?? 'nothing';
   }
 
   /** True when nobody has touched it for so long, as we have seen it ourselves: the clocks of others do not count. */
@@ -212,9 +226,17 @@ export class CrossCellRecovery {
       conductor,
       () => ends,
       async () => {
-        if (verdict === 'switch-over') await switchOver(ends);
+        if (verdict === 'finish')
+          await orTakeBack(
+            conductor,
+            context,
+            () => ends,
+            () => finishMove(context, ends),
+          );
+        else if (verdict === 'switch-over') await switchOver(ends);
         else if (verdict === 'forget') await forgetMove(ends.source, ends.uuid);
         else {
+          if (here.get('status') === 'pre-migrating') await endUnlessBegun(ends);
           if (MOVING.has(here.get('status'))) await endUnlessFinished(ends);
           const failure = new OperationAbortedError('The conductor ended in the middle of the move');
           await takeBack(conductor, context, ends, failure);
@@ -240,6 +262,15 @@ async function claim({ source, migrationUuid }: CrossCellEnds, here: Migration):
     if (error instanceof UnexpectedStateError) return false;
     throw error;
   }
+}
+
+/**
+ * The source has the first word: what it was asked for may still reach it.
+ * @throws UnexpectedStateError (`ERR_UNEXPECTED_STATE`) when it has begun meanwhile: the next look sees how far it is
+ */
+async function endUnlessBegun({ source, migrationUuid }: CrossCellEnds): Promise<void> {
+  const unbegun = { status: ['pre-migrating'] } as const;
+  await source.records.migrations.update(migrationUuid, { status: 'error' }, unbegun);
 }
 
 /**

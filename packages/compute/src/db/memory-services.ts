@@ -1,12 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { RecordNotFoundError } from '../errors.js';
 import type {
+  ForcedDownNote,
   ServiceChanges,
   ServiceFilter,
   ServiceRecord,
   ServiceReport,
   ServiceRepository,
 } from './repositories.js';
+
+const NOBODY = { by: null, reason: null };
+/** 2023-11-14, in seconds since 1970. */
+const FIRST_DAY_S = 1_700_000_000;
 
 /** What the first report of a daemon makes, but for the number that is given to it. */
 export function firstReport(report: ServiceReport): Omit<ServiceRecord, 'id'> {
@@ -25,9 +30,23 @@ export function firstReport(report: ServiceReport): Omit<ServiceRecord, 'id'> {
     disabled: false,
     disabledReason: null,
     forcedDown: false,
-    epoch: 0,
+    forcedDownNote: null,
+    epoch: firstEpoch(reportedAtMs),
     reportCount: 1,
   });
+}
+
+/**
+ * That of a service that was deleted and comes back is above all that it had: what its earlier runs send stays refused. In
+ * seconds, as no service is forced down more often than once in one; from a day on so that it fits into 31 bits.
+ */
+function firstEpoch(reportedAtMs: number): number {
+  return Math.max(0, Math.floor(reportedAtMs / 1000) - FIRST_DAY_S);
+}
+
+/** Who forces a service down now; by default nobody in particular, without a word. */
+export function noteNow({ by, reason }: Omit<ForcedDownNote, 'atMs'> = NOBODY): ForcedDownNote {
+  return { by, reason, atMs: Date.now() };
 }
 
 /** There is no such service. */
@@ -91,8 +110,12 @@ export class MemoryServices implements ServiceRepository {
     const before = this.#get(binary, host);
     const { disabled = before.disabled, disabledReason = before.disabledReason } = changes;
     const { forcedDown = before.forcedDown } = changes;
-    const epoch = before.epoch + (forcedDown && !before.forcedDown ? 1 : 0);
-    return this.#store(Object.freeze({ ...before, disabled, disabledReason, forcedDown, epoch }));
+    const isNew = forcedDown && !before.forcedDown;
+    const epoch = before.epoch + (isNew ? 1 : 0);
+    const note = isNew || changes.forcedDownNote ? noteNow(changes.forcedDownNote) : before.forcedDownNote;
+    const forcedDownNote = forcedDown ? note : null;
+    const said = { disabled, disabledReason, forcedDown, forcedDownNote };
+    return this.#store(Object.freeze({ ...before, ...said, epoch }));
   }
 
   async delete(binary: string, host: string): Promise<void> {

@@ -62,6 +62,16 @@ export interface ServiceReport {
   readonly drain?: DrainSight | null;
 }
 
+/** Who has said of a daemon that it is dead. */
+export interface ForcedDownNote {
+  /** The user; null: nobody in particular. */
+  readonly by: string | null;
+  /** Why, as that one said; null: nothing was said. */
+  readonly reason: string | null;
+  /** Milliseconds since the epoch. */
+  readonly atMs: number;
+}
+
 /** A daemon as the others see it. */
 export interface ServiceRecord extends Required<ServiceReport> {
   /** Number of the record; never given again, also not when the record is deleted. */
@@ -72,14 +82,21 @@ export interface ServiceRecord extends Required<ServiceReport> {
   readonly disabledReason: string | null;
   /** An operator says that it is dead, whatever it reports. */
   readonly forcedDown: boolean;
-  /** How often it was said that it is dead: what was sent by a run of an earlier epoch is refused. */
+  /** Who has said so; null while it is not forced down, or when that was not kept. */
+  readonly forcedDownNote: ForcedDownNote | null;
+  /** Rises each time that it is said that it is dead: what was sent by a run of an earlier epoch is refused. */
   readonly epoch: number;
   /** How often it has reported. */
   readonly reportCount: number;
 }
 
 /** What operators change of a service; a daemon's reports leave it as it is. */
-export type ServiceChanges = Partial<Pick<ServiceRecord, 'disabled' | 'disabledReason' | 'forcedDown'>>;
+export interface ServiceChanges extends Partial<
+  Pick<ServiceRecord, 'disabled' | 'disabledReason' | 'forcedDown'>
+> {
+  /** Who forces it down; the time is that of the write. */
+  readonly forcedDownNote?: Omit<ForcedDownNote, 'atMs'>;
+}
 
 /** What services are looked for by; all that is given must fit. */
 export type ServiceFilter = Partial<Pick<ServiceRecord, 'binary' | 'host' | 'uuid' | 'id'>>;
@@ -87,8 +104,8 @@ export type ServiceFilter = Partial<Pick<ServiceRecord, 'binary' | 'host' | 'uui
 /** The last report of each service. */
 export interface ServiceRepository {
   /**
-   * The first report of a run: makes the record when there is none, enabled and not forced down, with epoch 0. Resolves
-   * with the record as it is then.
+   * The first report of a run: makes the record when there is none, enabled and not forced down, with an epoch above that of
+   * any record of it that was deleted before. Resolves with the record as it is then.
    */
   register(report: ServiceReport): Promise<ServiceRecord>;
   /**
@@ -107,7 +124,7 @@ export interface ServiceRepository {
   get(binary: string, host: string): Promise<ServiceRecord>;
   /**
    * Writes what an operator says of a daemon; resolves with the record as it is then. The epoch rises by one when
-   * `forcedDown` becomes true.
+   * `forcedDown` becomes true; without a note it then has one of nobody, of now. It has none once it is false again.
    * @throws RecordNotFoundError (`ERR_NOT_FOUND`) when it is not registered
    */
   update(binary: string, host: string, changes: ServiceChanges): Promise<ServiceRecord>;

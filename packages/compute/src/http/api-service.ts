@@ -1,7 +1,10 @@
-import type { Logger, Transport } from '@ebbgate/core';
-import { type DrainBudgets, type HealthOptions, Service, TaskRegistry } from '@ebbgate/service';
+import type { Logger, Transport, TypedEvents } from '@ebbgate/core';
+import { type DrainBudgets, Service, type ServiceOptions, TaskRegistry } from '@ebbgate/service';
+import type { CellRegistry } from '../cells/cell-access.js';
+import type { RecordEvents } from '../db/memory-records.js';
 import type { Records } from '../db/repositories.js';
 import { RemoteNetworking } from '../network/remote.js';
+import type { ProcessMetrics } from '../observability/process-metrics.js';
 import { ComputeApi, type ComputeApiOptions } from '../rpc/compute-api.js';
 import { ConductorApi } from '../rpc/conductor-api.js';
 import { Liveness } from '../servicegroup/liveness.js';
@@ -19,6 +22,8 @@ export interface ApiServiceOptions {
   readonly transport: Transport;
   /** Those of a database, or a conductor's. */
   readonly records: Records;
+  /** All cells, which are shown together; default: there is one. */
+  readonly cells?: CellRegistry | undefined;
   readonly listen: ListenAddress;
   /** Who has which token. */
   readonly validator: TokenValidator;
@@ -32,8 +37,12 @@ export interface ApiServiceOptions {
   /** Requests a second that each caller may make; 0: no limit. */
   readonly rateLimit: number;
   readonly budgets: DrainBudgets;
-  /** Opens the health endpoints, with the metrics. */
-  readonly health?: HealthOptions;
+  /** The health endpoints. */
+  readonly health?: ServiceOptions['health'];
+  /** Those of the process, to which it adds its own; default: nothing is counted. */
+  readonly metrics?: ProcessMetrics;
+  /** Tells of each change of a record, whoever makes it; absent: the page for operators looks again and again. */
+  readonly events?: TypedEvents<RecordEvents> | undefined;
   /** Runs when it has drained. */
   readonly onExit?: () => Promise<void>;
 }
@@ -55,18 +64,15 @@ export function apiService(options: ApiServiceOptions): ApiService {
   const { name, transport, records, logger, budgets, health, rateLimit, validator, policy } = options;
   const tasks = new TaskRegistry({ logger });
   const liveness = new Liveness({ serviceDownTimeMs: options.serviceDownTimeMs });
-  const metrics = new HttpMetrics({ services: () => records.services.find({}), liveness, tasks });
-  const { interceptors = [] } = options.api;
-  const counted = [metrics.interceptor, ...interceptors];
-  const computeApi = new ComputeApi(transport, {
-    services: records.services,
-    ...options.api,
-    interceptors: counted,
-  });
-  const conductor = new ConductorApi(transport, counted);
+  const computeApi = new ComputeApi(transport, { services: records.services, ...options.api });
+  const conductor = new ConductorApi(transport, options.api.interceptors);
   const networking = new RemoteNetworking(transport);
-  const cloud = { records, computeApi, conductor, networking, liveness };
-  const app = createApp({ ...cloud, validator, policy, tasks, metrics, rateLimit, logger });
+  const { cells } = options;
+  const cloud = { records, computeApi, conductor, networking, liveness, ...(cells && { cells }) };
+  const { events, metrics } = options;
+  const parts = { ...cloud, validator, policy, rateLimit, tasks, logger };
+  const counted = metrics && { metrics: new HttpMetrics(metrics.registry) };
+  const app = createApp({ ...parts, ...counted, ...(events && { events }) });
   const server = new HttpServer(app, options.listen);
   const service = new Service({
     name: 'api',
@@ -74,12 +80,15 @@ export function apiService(options: ApiServiceOptions): ApiService {
     newRequestServer: server,
     registry: tasks,
     budgets,
-    ...(health && { health: { ...health, metrics: () => metrics.text() } }),
+    ...(health && { health }),
     logger,
     onExit: async () => {
       await transport.close();
       await options.onExit?.();
     },
   });
+  metrics?.watch(service);
+  metrics?.watchTransport(transport);
+  metrics?.watchServices({ services: () => records.services.find({}), liveness });
   return { service, server, reload: () => computeApi.refresh() };
 }

@@ -1,4 +1,4 @@
-import type { Server } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { ConfigurationError, ServerListenError, ServerWaitTimeoutError, within } from '@ebbgate/core';
 import type { DrainableServer } from '@ebbgate/service';
@@ -12,20 +12,34 @@ export interface ListenAddress {
   readonly port: number;
 }
 
+/** How long it waits for clients. */
+export interface ClientPatience {
+  /** For one that reads nothing of its answer; default 30000. */
+  readonly readMs?: number;
+  /** While it drains: for one to send the rest of its request, and to read the rest of its answer; default 5000. */
+  readonly drainMs?: number;
+}
+
 /**
  * The API as a server that drains: from `stop()` on it accepts no connection, idle ones are closed at once, what comes on
- * the others is answered with 503, and what was begun is answered (HTTP-01, HTTP-02).
+ * the others is answered with 503, and what was begun is answered (HTTP-01, HTTP-02). Clients that are slow hold it up no
+ * longer than its patience.
  */
 export class HttpServer implements DrainableServer {
   readonly #app: HttpApp;
   readonly #listen: ListenAddress;
-  /** Requests in progress, by connection. */
-  readonly #connections = new Map<Socket, number>();
+  readonly #patience: Required<ClientPatience>;
+  /** Answers in progress, by connection. */
+  readonly #connections = new Map<Socket, Set<ServerResponse>>();
   #idle: (() => void)[] = [];
   #closed: Promise<void> | undefined;
 
   /** @throws ConfigurationError (`ERR_CONFIGURATION`) when everybody would be an admin from other machines too */
-  constructor(app: HttpApp, listen: ListenAddress) {
+  constructor(
+    app: HttpApp,
+    listen: ListenAddress,
+    { readMs = 30_000, drainMs = 5_000 }: ClientPatience = {},
+  ) {
     if (app.isOpen && !isLoopback(listen.host)) {
       throw new ConfigurationError(
         `Without a token file the API listens on 127.0.0.1, ::1 or localhost only, not on ${listen.host}: give --token-file`,
@@ -33,6 +47,7 @@ export class HttpServer implements DrainableServer {
     }
     this.#app = app;
     this.#listen = listen;
+    this.#patience = { readMs, drainMs };
   }
 
   /** Undefined while it does not listen. */
@@ -67,7 +82,10 @@ export class HttpServer implements DrainableServer {
     this.#closed = new Promise((resolve) => {
       server.close(() => resolve());
     });
-    for (const [socket, requests] of this.#connections) if (requests === 0) socket.destroy();
+    for (const [socket, answers] of this.#connections) {
+      if (answers.size === 0) socket.destroy();
+      for (const answer of answers) this.#hurry(answer);
+    }
   }
 
   /** Resolves when no request is in progress. */
@@ -91,28 +109,39 @@ export class HttpServer implements DrainableServer {
   }
 
   get #running(): number {
-    return [...this.#connections.values()].reduce((sum, requests) => sum + requests, 0);
+    return [...this.#connections.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
   #watch(server: Server): void {
     server.on('connection', (socket: Socket) => {
-      this.#connections.set(socket, 0);
+      this.#connections.set(socket, new Set());
       socket.once('close', () => {
         this.#connections.delete(socket);
         this.#tellIdle();
       });
     });
-    server.on('request', ({ socket }, response) => {
-      this.#count(socket, 1);
-      response.once('close', () => this.#count(socket, -1));
+    server.on('request', ({ socket }, answer) => {
+      this.#connections.get(socket)?.add(answer);
+      answer.once('prefinish', () => {
+        if (this.#closed) this.#hurry(answer);
+        else socket.setTimeout(this.#patience.readMs); // for the rest of this answer alone
+      });
+      answer.once('close', () => this.#answered(socket, answer));
     });
   }
 
-  #count(socket: Socket, change: 1 | -1): void {
-    const before = this.#connections.get(socket);
-    if (before === undefined) return; // it is closed
-    this.#connections.set(socket, before + change);
-    if (change === 1 || before > 1) return;
+  /** What is done to answer is waited for, its client only so long. */
+  #hurry(answer: ServerResponse): void {
+    const cut = (): void => {
+      if (!answer.req.complete || answer.writableEnded) answer.destroy();
+    };
+    setTimeout(cut, this.#patience.drainMs).unref();
+  }
+
+  #answered(socket: Socket, answer: ServerResponse): void {
+    const answers = this.#connections.get(socket);
+    answers?.delete(answer);
+    if (answers?.size !== 0) return; // it is closed, or has more
     if (this.#closed) socket.end(); // it was kept only for this answer
     this.#tellIdle();
   }

@@ -2,8 +2,8 @@ import { badRequest, HttpError } from './http-error.js';
 
 /** The newest version of Nova's interface that is understood: 2.96. */
 export const NEWEST_MINOR = 96;
-/** The newest version of what is ours: `ebbgate 1.1`. */
-export const NEWEST_EBBGATE_MINOR = 1;
+/** The newest version of what is ours: `ebbgate 1.2`. */
+export const NEWEST_EBBGATE_MINOR = 2;
 
 /** What a client has asked for. */
 export interface ApiVersion {

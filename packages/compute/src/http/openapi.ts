@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { AnyRoute, ApiRoutes, Versioned } from './api-routes.js';
+import { type AnyRoute, type ApiRoutes, PARTIAL, type Versioned } from './api-routes.js';
 import { NEWEST_MINOR } from './microversion.js';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -11,6 +11,7 @@ const ALWAYS: ReadonlyMap<number, string> = new Map([
   [403, 'The policy does not allow it'],
   [406, 'A version that is not understood'],
   [413, 'The body is too large'],
+  [414, 'The path is too long'],
   [415, 'The body is not application/json'],
   [429, 'Too many requests'],
   [503, 'The records cannot be reached now, or the API is shutting down'],
@@ -55,7 +56,9 @@ function openApiOf(routes: readonly AnyRoute[]): Json {
   const paths = new Map<string, Map<string, Json>>();
   for (const route of routes) {
     const operations = paths.get(route.path) ?? new Map<string, Json>();
-    paths.set(route.path, operations.set(route.method.toLowerCase(), operationOf(route)));
+    const actions = routes.filter(({ path, action }) => path === route.path && action !== undefined);
+    const operation = route.action === undefined ? operationOf(route) : actionsOf(actions);
+    paths.set(route.path, operations.set(route.method.toLowerCase(), operation));
   }
   return {
     openapi: '3.1.0',
@@ -77,10 +80,11 @@ function openApiOf(routes: readonly AnyRoute[]): Json {
 }
 
 function operationOf(route: AnyRoute): Json {
-  const { summary, policy, unasked = 1, body, answer, status, errors } = route;
+  const { summary, policy, unasked = 1, since = 1, until = NEWEST_MINOR, body } = route;
+  const ours = route.ebbgate === undefined ? '' : ` Only with ebbgate 1.${route.ebbgate}.`;
   return {
     summary,
-    description: `Policy ${policy}. A request that asks for no version is answered as at 2.${unasked}.`,
+    description: `Policy ${policy}. Versions 2.${since} to 2.${until}. A request that asks for no version is answered as at 2.${unasked}.${ours}`,
     parameters: [
       ...Object.keys(HEADERS).map((name) => refTo('parameters', name)),
       ...pathParameters(route.path),
@@ -89,16 +93,55 @@ function operationOf(route: AnyRoute): Json {
     ...(body && {
       requestBody: { required: true, content: { 'application/json': { schema: byVersion(body) } } },
     }),
-    responses: {
-      [status]: {
-        description: 'Done',
-        ...(answer && { content: { 'application/json': { schema: schemaOf(answer, 'output') } } }),
-      },
-      ...Object.fromEntries(
-        [...ALWAYS.keys(), ...errors].map((code) => [code, refTo('responses', `fault${code}`)]),
-      ),
-    },
+    responses: responsesOf([route]),
   };
+}
+
+/** All that can be asked for at one path, by the one member of the body. */
+function actionsOf(routes: readonly AnyRoute[]): Json {
+  const operations = routes.map((route) => ({ route, operation: operationOf(route) }));
+  return {
+    summary: `What the one member of the body names: ${routes.map(({ action }) => action).join(', ')}`,
+    parameters: operations[0]?.operation['parameters'],
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: { anyOf: operations.map(actionOf) } } },
+    },
+    responses: responsesOf(routes),
+  };
+}
+
+interface Operation {
+  readonly route: AnyRoute;
+  readonly operation: Json;
+}
+
+function actionOf({ route: { action = '', body, summary }, operation }: Operation): Json {
+  return {
+    type: 'object',
+    description: `${summary}. ${String(operation['description'])}`,
+    properties: { [action]: body ? byVersion(body) : {} },
+    required: [action],
+    additionalProperties: false,
+  };
+}
+
+function responsesOf(routes: readonly AnyRoute[]): Json {
+  const partial = routes.filter(({ isPartial }) => isPartial);
+  const errors = new Set([...ALWAYS.keys(), ...routes.flatMap((route) => route.errors)]);
+  return {
+    ...Object.fromEntries(
+      routes.map(({ status }) => [status, doneOf(routes.filter((one) => one.status === status))]),
+    ),
+    ...(partial.length > 0 && { [PARTIAL]: { ...doneOf(partial), description: 'Done in part' } }),
+    ...Object.fromEntries([...errors].map((code) => [code, refTo('responses', `fault${code}`)])),
+  };
+}
+
+function doneOf(routes: readonly AnyRoute[]): Json {
+  const schemas = routes.flatMap(({ answer }) => (answer ? [schemaOf(answer, 'output')] : []));
+  const schema = schemas.length > 1 ? { anyOf: schemas } : schemas[0];
+  return { description: 'Done', ...(schema && { content: { 'application/json': { schema } } }) };
 }
 
 function pathParameters(path: string): readonly Json[] {
@@ -122,16 +165,23 @@ function queryParameters(query: Versioned<unknown> | undefined): readonly Json[]
 
 function byVersion(versions: Versioned<unknown>): Json {
   return {
-    anyOf: versions.map(({ since, schema }) => ({
-      description: `From 2.${since}`,
+    anyOf: versions.map(({ since, ebbgate, schema }) => ({
+      description: `From 2.${since}${ebbgate === undefined ? '' : `, ebbgate 1.${ebbgate}`}`,
       ...schemaOf(schema, 'input'),
     })),
   };
 }
 
+/** What has a format needs no pattern besides. */
+function withoutPattern({ jsonSchema }: { readonly jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
+}
+
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
   return Object.fromEntries(
-    Object.entries(z.toJSONSchema(schema, { io })).filter(([name]) => name !== '$schema'),
+    Object.entries(z.toJSONSchema(schema, { io, override: withoutPattern })).filter(
+      ([name]) => name !== '$schema',
+    ),
   );
 }
 

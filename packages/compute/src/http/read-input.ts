@@ -1,9 +1,23 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Versioned } from './api-routes.js';
+import type { ApiVersion } from './microversion.js';
 import { badRequest } from './http-error.js';
 
 /** What zod tells of a value that does not fit. */
 type Issue = z.core.$ZodIssue;
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** A text of a client: without a NUL and halves of characters, which not every database can hold. */
+export const plainText: z.ZodString = z
+  .string()
+  .max(255)
+  .regex(/^[^\0\p{Cs}]*$/u, { error: 'It must not have a NUL, or half a character' });
+
+/** Is it written as a uuid is? */
+export function isUuid(text: string): boolean {
+  return UUID.test(text);
+}
 
 /**
  * The query or the body of a request, as the schema of its version has it; undefined when nothing is read.
@@ -12,12 +26,12 @@ type Issue = z.core.$ZodIssue;
 export function readInput<T>(
   what: 'query' | 'body',
   versions: Versioned<T> | undefined,
-  minor: number,
+  { minor, ebbgate: own }: ApiVersion,
   value: unknown,
 ): T {
-  const schema = versions?.findLast(({ since }) => since <= minor)?.schema;
+  const schema = versions?.findLast(({ since, ebbgate = 0 }) => since <= minor && ebbgate <= own)?.schema;
   if (!schema) return undefined as T; // a route that reads nothing has undefined as its type
-  const result = schema.safeParse(value ?? (what === 'query' ? {} : undefined));
+  const result = schema.safeParse(what === 'query' ? (value ?? {}) : value);
   if (result.success) return result.data;
   throw badRequest(describe(what, result.error.issues[0]));
 }
@@ -34,6 +48,6 @@ function describe(what: string, issue: Issue | undefined): string {
 }
 
 /** Names are the client's: shown in part. */
-function shown(name: string): string {
+export function shown(name: string): string {
   return name.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 64);
 }

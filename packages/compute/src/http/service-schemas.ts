@@ -1,5 +1,8 @@
 import { z } from 'zod';
 import type { Versioned } from './api-routes.js';
+import { lastText } from './paging.js';
+import { plainText } from './read-input.js';
+import { NOTE_EBBGATE } from './service-view.js';
 
 /** Body of the actions by name, before 2.53. */
 export interface ActionBody {
@@ -7,6 +10,8 @@ export interface ActionBody {
   readonly binary: string;
   readonly disabled_reason?: string | undefined;
   readonly forced_down?: boolean | undefined;
+  /** Ours. */
+  readonly forced_down_reason?: string | undefined;
 }
 
 /** Body of the update by uuid, from 2.53. */
@@ -14,6 +19,8 @@ export interface UpdateBody {
   readonly status?: 'enabled' | 'disabled' | undefined;
   readonly disabled_reason?: string | undefined;
   readonly forced_down?: boolean | undefined;
+  /** Ours. */
+  readonly forced_down_reason?: string | undefined;
 }
 
 /** What the list is narrowed to. */
@@ -31,33 +38,31 @@ export const booleanWord: z.ZodType<boolean, boolean | string> = z
   .union([z.boolean(), z.enum([...TRUE, ...FALSE])], { error: 'It must be true or false' })
   .transform((value) => value === true || TRUE_WORDS.has(value));
 
-const text = z.string().min(1).max(255);
-const hostName = text.regex(/^[a-zA-Z0-9._-]+$/, {
+const text = plainText.min(1);
+/** As Nova's host names. */
+export const hostName: z.ZodType<string, string> = text.regex(/^[a-zA-Z0-9._-]+$/, {
   error: 'It must be letters, digits and characters of . _ -',
 });
 
 const action = { host: hostName, binary: text, disabled_reason: text.optional() };
+const fencing = { ...action, forced_down: booleanWord.optional() };
+const update = {
+  status: z.enum(['enabled', 'disabled']).optional(),
+  disabled_reason: text.optional(),
+  forced_down: booleanWord.optional(),
+};
+const why = { forced_down_reason: text.optional() };
 
 /** Bodies of the update, by version. */
 export const UPDATE_BODIES: Versioned<ActionBody | UpdateBody> = [
   { since: 1, schema: z.strictObject(action) },
-  { since: 11, schema: z.strictObject({ ...action, forced_down: booleanWord.optional() }) },
-  {
-    since: 53,
-    schema: z.strictObject({
-      status: z.enum(['enabled', 'disabled']).optional(),
-      disabled_reason: text.optional(),
-      forced_down: booleanWord.optional(),
-    }),
-  },
+  { since: 11, schema: z.strictObject(fencing) },
+  { since: 11, ebbgate: NOTE_EBBGATE, schema: z.strictObject({ ...fencing, ...why }) },
+  { since: 53, schema: z.strictObject(update) },
+  { since: 53, ebbgate: NOTE_EBBGATE, schema: z.strictObject({ ...update, ...why }) },
 ];
 
-/** When a parameter is there several times the last one counts, as upstream. */
-const parameter = z
-  .union([z.string().max(255), z.array(z.string().max(255)).min(1)])
-  .transform((value) => (typeof value === 'string' ? value : value.at(-1)))
-  .optional();
-const filters = { host: parameter, binary: parameter };
+const filters = { host: lastText, binary: lastText };
 
 /** Queries of the list, by version. */
 export const LIST_QUERIES: Versioned<ListQuery> = [
@@ -96,6 +101,9 @@ const serviceView = z.union([
       })
       .nullable()
       .optional(),
+    forced_down_by: z.string().nullable().optional(),
+    forced_down_reason: z.string().nullable().optional(),
+    forced_down_at: z.string().nullable().optional(),
   }),
   z.strictObject({ binary: z.string(), host: z.string(), status: z.literal('UNKNOWN') }),
 ]);

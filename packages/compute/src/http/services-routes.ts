@@ -1,10 +1,12 @@
 import type { ServiceChanges, ServiceFilter, ServiceRecord } from '../db/repositories.js';
+import { forceDownNote } from '../api/fencing.js';
 import { changeService } from '../api/services.js';
 import { deleteService } from '../api/delete-service.js';
 import { UnexpectedStateError } from '../errors.js';
 import type { ApiRoutes, RouteInput } from './api-routes.js';
 import type { HttpParts } from './app.js';
 import { badRequest, notFound } from './http-error.js';
+import { isUuid } from './read-input.js';
 import { type ServiceCell, ServiceDirectory } from './service-directory.js';
 import {
   type ActionBody,
@@ -25,7 +27,6 @@ const FORCE_DOWN_MINOR = 11;
 /** Requests that ask for no version get the answers of the document by which they are written. */
 const UNASKED = FORCE_DOWN_MINOR;
 const POLICY = 'os_compute_api:os-services';
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** `os-services`: who there is, and what operators say of them. */
 export function registerServices(routes: ApiRoutes, parts: HttpParts): void {
@@ -70,9 +71,12 @@ export function registerServices(routes: ApiRoutes, parts: HttpParts): void {
 }
 
 /** @throws HttpError 400 */
-function checkUuid({ version, param }: PathInput): void {
-  if (version.minor < UUID_MINOR || UUID.test(param('service_id'))) return;
-  throw badRequest('Invalid uuid in the path');
+export function checkServiceUuid({ param }: Pick<PathInput, 'param'>): void {
+  if (!isUuid(param('service_id'))) throw badRequest('Invalid uuid in the path');
+}
+
+function checkUuid(input: PathInput): void {
+  if (input.version.minor >= UUID_MINOR) checkServiceUuid(input);
 }
 
 function checkId(input: PathInput): void {
@@ -159,14 +163,16 @@ class ServicesRoutes {
 
   /** @throws HttpError 400 when evacuations are open, as upstream: the message says what to do (FD-23) */
   async #write(
-    { context }: UpdateInput,
+    { context, caller, body }: UpdateInput,
     { records, computeApi }: ServiceCell,
     service: ServiceRecord,
     changes: ServiceChanges,
   ): Promise<ServiceRecord> {
     onlyComputes(service);
+    const said = { by: caller.userId, reason: body.forced_down_reason ?? null };
+    const noted = changes.forcedDown === true ? { ...changes, ...forceDownNote(service, said) } : changes;
     try {
-      return await changeService({ ...this.#parts, records, computeApi }, context, service, changes);
+      return await changeService({ ...this.#parts, records, computeApi }, context, service, noted);
     } catch (error) {
       if (error instanceof UnexpectedStateError) throw badRequest(error.message);
       throw error;
@@ -181,7 +187,8 @@ function filterOf({ host, binary }: ListQuery): ServiceFilter | undefined {
   return { ...(host && { host }), ...(own !== undefined && { binary: own }) };
 }
 
-function onlyComputes({ binary }: ServiceRecord): void {
+/** @throws HttpError 400 */
+export function onlyComputes({ binary }: ServiceRecord): void {
   if (binary === 'compute') return;
   throw badRequest(
     `Updating a ${clientBinary(binary)} service is not supported. Only nova-compute services can be updated.`,
@@ -198,14 +205,23 @@ function actionOf(action: string, body: ActionBody, minor: number): ServiceChang
   }
   if (action !== 'force-down' || minor < FORCE_DOWN_MINOR) throw notFound('Unknown action');
   if (forcedDown === undefined) throw badRequest('Missing forced_down field');
+  checkWhy(body);
   return { forcedDown };
 }
 
-function changesOf({ status, disabled_reason: reason, forced_down: forcedDown }: UpdateBody): ServiceChanges {
+/** @throws HttpError 400 */
+function checkWhy({ forced_down: forcedDown, forced_down_reason: reason }: ActionBody | UpdateBody): void {
+  if (reason !== undefined && forcedDown !== true)
+    throw badRequest("Specifying 'forced_down_reason' without 'forced_down' true is invalid.");
+}
+
+function changesOf(body: UpdateBody): ServiceChanges {
+  const { status, disabled_reason: reason, forced_down: forcedDown } = body;
   if (status === 'enabled' && reason !== undefined)
     throw badRequest("Specifying 'disabled_reason' with status 'enabled' is invalid.");
   if (status === undefined && forcedDown === undefined)
     throw badRequest("No updates were requested. Fields 'status' or 'forced_down' should be specified.");
+  checkWhy(body);
   return {
     ...(status !== undefined && { disabled: status === 'disabled', disabledReason: reason ?? null }),
     ...(forcedDown !== undefined && { forcedDown }),

@@ -8,7 +8,7 @@ import { RemoteApi } from '../api/remote-api.js';
 import type { Servers } from '../api/servers.js';
 import type { RecordEvents } from '../db/memory-records.js';
 import type { WatchedRecords } from '../db/record-watch.js';
-import type { RemoteNetworking } from '../network/remote.js';
+import { RemoteNetworking } from '../network/remote.js';
 import { decodeObjects } from '../objects/codec.js';
 import { Instance } from '../objects/instance.js';
 import { Migration } from '../objects/migration.js';
@@ -66,7 +66,7 @@ export class ProcessCloud implements JobCloud {
     const api = new RemoteApi(this.#transport, { api: wishes.opsServer ? {} : { versionCap: '6.4' } });
     const { instances, migrations, services, allocations } = api.records;
     this.records = { instances, migrations, services, allocations, events: this.#events };
-    this.networking = api.networking;
+    this.networking = new RemoteNetworking(this.#transport);
     this.servers = api.servers;
     this.actions = api.actions;
     this.moves = api.moves;
@@ -138,7 +138,8 @@ export class ProcessCloud implements JobCloud {
 
   #startConductor(): Promise<void> {
     return new Promise((resolve, reject) => {
-      const args = ['conductor', '--name', CONDUCTOR, '--scheduler', 'local', ...this.#common()];
+      const its = ['--name', CONDUCTOR, '--scheduler', 'local', '--state-dir', this.#folder];
+      const args = ['conductor', ...its, ...this.#common()];
       const env = { ...this.#parts.env, EBBGATE_DATABASE: this.#wishes.database }; // for it alone: hosts have none
       const conductor = new Daemon(CONDUCTOR, args, { ...this.#parts, env }, (event) => {
         if (event.kind === 'serves') resolve();

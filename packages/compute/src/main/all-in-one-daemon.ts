@@ -8,23 +8,29 @@ import { RemoteRecords } from '../db/remote-records.js';
 import { encodeObjects } from '../objects/codec.js';
 import { reportHost } from '../main-job/host-reports.js';
 import { RemoteNetworking } from '../network/remote.js';
+import { ProcessMetrics } from '../observability/process-metrics.js';
 import { schedulerService } from '../scheduler/scheduler-service.js';
 import { HostEpoch } from '../servicegroup/host-epoch.js';
+import { Liveness } from '../servicegroup/liveness.js';
 import { FakeVirtDriver } from '../virt/fake.js';
 import { HypervisorDirectory } from '../virt/hypervisor-directory.js';
 import { HypervisorNetwork } from '../virt/hypervisor-network.js';
 import { openControl } from './all-in-one-control.js';
 import { HostPart } from './all-in-one-host.js';
+import { checkPorts } from './api-flags.js';
 import { apiOf } from './api-parts.js';
 import { brokerAt, type OpenTransport } from './broker.js';
 import { apiOptions, endWithParent, eventPrinter, stderrLog } from './daemon.js';
+import { jointHealth, openHealth } from './daemon-health.js';
 import type { AllInOneOptions } from './daemon-options.js';
 import { databaseIn, defaultStateDir } from './default-place.js';
-import { hostParts, journalIn, virtParts } from './host-parts.js';
+import { conductorJournalIn, hostParts, journalIn, virtParts } from './host-parts.js';
 import { limited, type StartablePart } from './startable-part.js';
+import { withDownTime } from './down-time.js';
 import { Supervisor } from './supervisor.js';
 import { whenThere } from './waiting-start.js';
 
+const NAME = 'all-in-one';
 const SIGNALS: readonly LaunchSignal[] = ['SIGTERM', 'SIGINT', 'SIGHUP'];
 
 type PlacedOptions = AllInOneOptions & { readonly database: string };
@@ -45,17 +51,36 @@ interface Opened {
  * the API, by which all that can be watched. One time limit is for all of them.
  */
 export async function runAllInOne(given: AllInOneOptions): Promise<void> {
-  const options = placed(given);
-  const open = await brokerAt(options.transport ?? 'memory:', options.exchange);
-  const logger = stderrLog(options.logLevel);
+  const logger = stderrLog(given.logLevel);
+  const options = withDownTime(placed(given), logger);
+  if (options.listen) checkPorts(options.listen, options.health);
+  const openAt = await brokerAt(options.transport ?? 'memory:', options.exchange);
+  const metrics = new ProcessMetrics();
+  const health = await openHealth({ ...options, name: NAME }, NAME, metrics, logger);
+  const open: OpenTransport = (log) => {
+    const transport = openAt(log);
+    metrics.watchTransport(transport);
+    return transport;
+  };
   const { supervisor, records, closeControl } = await whenThere({
     options,
     logger,
-    open: () => openParts(options, open, logger),
+    open: () => openParts(options, open, metrics, logger),
     begin: (opened) => {
       const { hosts, conductors, schedulers, apis, supervisor } = opened;
+      const parts = [...schedulers, ...conductors, ...hosts, ...apis];
+      health?.show(() =>
+        jointHealth(
+          NAME,
+          parts.flatMap(({ service }) => service ?? []),
+        ),
+      );
       for (const signal of SIGNALS) process.on(signal, () => supervisor.terminate(signal));
-      void startAll([...schedulers, ...conductors, ...hosts, ...apis], eventPrinter(options));
+      const print = eventPrinter(options);
+      void startAll(parts, () => {
+        supervisor.serves();
+        print({ kind: 'serves' });
+      });
       endWithParent(options);
       return opened;
     },
@@ -67,14 +92,26 @@ export async function runAllInOne(given: AllInOneOptions): Promise<void> {
 }
 
 /** All parts; none is started. */
-async function openParts(options: PlacedOptions, open: OpenTransport, logger: Logger): Promise<Opened> {
+async function openParts(
+  options: PlacedOptions,
+  open: OpenTransport,
+  metrics: ProcessMetrics,
+  logger: Logger,
+): Promise<Opened> {
   const records = await waitForRecords(options.database, logger);
   const conductors = conductorParts(options, records, open, logger);
   const schedulers = schedulerParts(options, records, open, logger);
-  const named = new Map(hostsOf(options, open, logger).map((host) => [host.name, new HostPart(host)]));
+  const all = hostsOf(options, open, logger);
+  for (const host of all) host.events.on('started', ({ service }) => metrics.watch(service));
+  const named = new Map(all.map((host) => [host.name, new HostPart(host)]));
   const hosts = [...named.values()];
   const closeControl = await openControl(options, named, open, logger);
-  const apis = apiParts(options, records, open, logger);
+  const apis = apiParts(options, records, open, metrics, logger);
+  for (const { service } of [...conductors, ...schedulers]) if (service) metrics.watch(service);
+  if (apis.length === 0) {
+    const liveness = new Liveness({ serviceDownTimeMs: options.serviceDownTime * 1000 });
+    metrics.watchServices({ services: () => records.services.find({}), liveness });
+  }
   const supervisor = new Supervisor({
     stages: [hosts, conductors, schedulers, apis],
     gracefulShutdownTimeoutMs: options.budgets.gracefulShutdownTimeoutMs,
@@ -112,6 +149,7 @@ function conductorParts(
   return numbered('conductor', workers).map((name, index) => {
     const { service, reload } = conductorService({
       serviceDownTimeMs: options.serviceDownTime * 1000,
+      reportIntervalMs: options.reportInterval * 1000,
       name,
       transport: open(logger),
       records: index === 0 ? { served } : records,
@@ -119,6 +157,7 @@ function conductorParts(
       migrateMaxRetries: options.migrateMaxRetries,
       allowResizeToSameHost: options.allowResizeToSameHost,
       siblings: workers > 1,
+      ...(options.stateDir !== undefined && { journal: conductorJournalIn(options.stateDir, name, logger) }),
       logger,
       api: apiOptions(options, print),
       budgets,
@@ -128,12 +167,13 @@ function conductorParts(
 }
 
 function schedulerParts(
-  { workers, budgets, serviceDownTime }: AllInOneOptions,
+  { workers, budgets, serviceDownTime, reportInterval }: AllInOneOptions,
   records: LocalRecords,
   open: OpenTransport,
   logger: Logger,
 ): readonly StartablePart[] {
-  const common = { records, logger, budgets, serviceDownTimeMs: serviceDownTime * 1000 };
+  const times = { serviceDownTimeMs: serviceDownTime * 1000, reportIntervalMs: reportInterval * 1000 };
+  const common = { records, logger, budgets, ...times };
   return numbered('scheduler', workers).map((name) => {
     const service = schedulerService({ ...common, name, transport: open(logger), siblings: workers > 1 });
     return servicePart(service, () => Promise.resolve(), logger);
@@ -144,12 +184,14 @@ function apiParts(
   options: AllInOneOptions,
   records: LocalRecords,
   open: OpenTransport,
+  metrics: ProcessMetrics,
   logger: Logger,
 ): readonly StartablePart[] {
   const { listen } = options;
   if (!listen) return [];
   const its = { ...options, name: 'api-1', listen };
-  const { service, reload } = apiOf(its, { transport: open(logger), records, logger });
+  const { events } = records;
+  const { service, reload } = apiOf(its, { transport: open(logger), records, events, metrics, logger });
   return [servicePart(service, reload, logger)];
 }
 
@@ -186,13 +228,10 @@ function hostsOf(options: AllInOneOptions, open: OpenTransport, logger: Logger):
 }
 
 /** Those that others need come first; what cannot start ends all, by its own exit code. */
-async function startAll(
-  parts: readonly StartablePart[],
-  print: ReturnType<typeof eventPrinter>,
-): Promise<void> {
+async function startAll(parts: readonly StartablePart[], whenStarted: () => void): Promise<void> {
   try {
     for (const part of parts) await part.start();
-    print({ kind: 'serves' });
+    whenStarted();
   } catch {
     // It was logged, and the supervisor has seen the part end.
   }
@@ -202,6 +241,7 @@ function servicePart(service: Service, reload: () => Promise<void>, logger: Logg
   return {
     name: `${service.name} ${service.host}`,
     ended: service.exited.then(exitCodeOf),
+    service,
     start: () => service.start(),
     drain: (withinMs) => void service.drain('the process ends', limited(withinMs)),
     endAtOnce: () => undefined, // it ends with the process

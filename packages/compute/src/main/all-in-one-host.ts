@@ -1,3 +1,4 @@
+import type { Service } from '@ebbgate/service';
 import type { ComputeHost } from '../compute/compute-host.js';
 import type { StartablePart } from './startable-part.js';
 import { limited } from './startable-part.js';
@@ -8,8 +9,8 @@ export class HostPart implements StartablePart {
   readonly ended: Promise<number>;
   readonly #host: ComputeHost;
   #runs = false;
-  /** Its operator ends it: the others go on. */
-  #alone = false;
+  /** Who ends it: its operator alone, so that the others go on; or the process, with all of them. */
+  #ends: 'alone' | 'with all' | undefined;
   #settle: (code: number) => void = () => undefined;
 
   constructor(host: ComputeHost) {
@@ -20,8 +21,15 @@ export class HostPart implements StartablePart {
     });
     host.events.on('exited', ({ code }) => {
       this.#runs = false;
-      if (!this.#alone) this.#settle(code);
+      if (this.#ends !== 'alone') this.#settle(code);
     });
+    host.events.on('drainAsked', () => {
+      this.#endsAlone();
+    });
+  }
+
+  get service(): Service | undefined {
+    return this.#host.runs > 0 ? this.#host.process.service : undefined;
   }
 
   /** Is there a run that has not ended? */
@@ -31,12 +39,12 @@ export class HostPart implements StartablePart {
 
   async start(): Promise<void> {
     this.#runs = true;
-    this.#alone = false;
+    this.#ends = undefined;
     await this.#host.start();
   }
 
   drain(withinMs: number): void {
-    this.#alone = false;
+    this.#ends = 'with all';
     if (this.#runs) this.#host.drain('the process ends', limited(withinMs));
     else this.#settle(0);
   }
@@ -56,16 +64,21 @@ export class HostPart implements StartablePart {
 
   /** What SIGTERM to it would do; resolves with the exit code. */
   async drainAlone(): Promise<number> {
-    this.#alone = true;
+    this.#endsAlone();
     return (await this.#host.terminate()).code;
   }
 
   /** Ends it in the middle of whatever it does. */
   async kill(): Promise<void> {
-    this.#alone = true;
+    this.#endsAlone();
     const { process } = this.#host;
     process.terminate('SIGTERM');
     process.terminate('SIGINT'); // during a drain: at once
     await process.done;
+  }
+
+  /** Unless the process ends, which waits for it. */
+  #endsAlone(): void {
+    this.#ends ??= 'alone';
   }
 }

@@ -14,7 +14,7 @@ interface ApiOptions extends DaemonOptions, ApiFlags {
 }
 
 /** What it works with. */
-interface ApiParts extends Pick<ApiServiceOptions, 'health' | 'onExit'> {
+interface ApiParts extends Pick<ApiServiceOptions, 'cells' | 'health' | 'events' | 'metrics' | 'onExit'> {
   readonly transport: Transport;
   readonly records: Records;
   readonly logger: Logger;

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '@ebbgate/core';
-import { budgetsFromConfig, type DrainBudgets } from '@ebbgate/service';
+import { budgetsFromConfig, checkGracePeriod, type DrainBudgets } from '@ebbgate/service';
 import type { z } from 'zod';
 import type { GivenFlags } from './daemon-flags.js';
 import { type RpcFlags, type RpcOptions, rpcOptions, withConfigFile } from './rpc-options.js';
@@ -18,11 +18,14 @@ export interface KnownFlags<Schema> {
  * @param given - the flags alone, without the configuration file; an object, as the check has seen
  * @throws ConfigurationError (`ERR_CONFIGURATION`)
  */
-export function complete<Flags extends RpcFlags & { readonly [Name in BudgetFlag]?: string | undefined }>(
+export function complete<Flags extends RpcFlags & BudgetFlags>(
   flags: Flags,
   given: object,
 ): Omit<Flags, BudgetFlag> & RpcOptions & { readonly budgets: DrainBudgets } {
-  return { ...withBudgets(flags), ...rpcOptions(flags, given) };
+  const { terminationGracePeriod } = flags;
+  const read = { ...withBudgets(flags), ...rpcOptions(flags, given) };
+  if (terminationGracePeriod !== undefined) checkGracePeriod(terminationGracePeriod, read.budgets);
+  return read;
 }
 
 /**
@@ -55,8 +58,12 @@ function fileOf(given: object, option: string): string {
 
 type BudgetFlag = 'gracefulShutdownTimeout' | 'managerShutdownTimeout' | 'cleanupTimeout' | 'closingTimeout';
 
+type BudgetFlags = { readonly [Name in BudgetFlag]?: string | undefined } & {
+  readonly terminationGracePeriod?: number | undefined;
+};
+
 /** The budgets are checked by those who know how they fit together, under the names of configuration files. */
-function withBudgets<Flags extends { readonly [Name in BudgetFlag]?: string | undefined }>(
+function withBudgets<Flags extends BudgetFlags>(
   flags: Flags,
 ): Omit<Flags, BudgetFlag> & { readonly budgets: DrainBudgets } {
   const { gracefulShutdownTimeout, managerShutdownTimeout, cleanupTimeout, closingTimeout, ...rest } = flags;

@@ -2,31 +2,41 @@ import { ComputeHost } from '../compute/compute-host.js';
 import { RemoteRecords } from '../db/remote-records.js';
 import { reportHost } from '../main-job/host-reports.js';
 import { RemoteNetworking } from '../network/remote.js';
+import { ProcessMetrics } from '../observability/process-metrics.js';
 import { HostEpoch } from '../servicegroup/host-epoch.js';
 import { FakeVirtDriver } from '../virt/fake.js';
 import { HypervisorDirectory } from '../virt/hypervisor-directory.js';
 import { brokerAt, daemonUrl } from './broker.js';
 import { apiOptions, endWithParent, eventPrinter, stderrLog } from './daemon.js';
 import type { ComputeDaemonOptions } from './daemon-options.js';
+import { withDownTime } from './down-time.js';
 import { hostParts, journalIn, virtParts } from './host-parts.js';
 
 /**
  * `ebbgate-compute compute`: one compute host as a process. It has no database: its records are a conductor's, reached
  * over RPC. It ends by itself, with the exit code of its drain.
  */
-export async function runCompute(options: ComputeDaemonOptions): Promise<void> {
-  const open = await brokerAt(daemonUrl(options.transport), options.exchange);
-  const logger = stderrLog(options.logLevel);
+export async function runCompute(given: ComputeDaemonOptions): Promise<void> {
+  const open = await brokerAt(daemonUrl(given.transport), given.exchange);
+  const logger = stderrLog(given.logLevel);
+  const options = withDownTime(given, logger);
   const print = eventPrinter(options);
   const transport = open(logger); // outlives the runs of the host; each has one of its own besides
-  const { host: name, health } = options;
+  const { host: name, health: port, healthHost } = options;
+  const metrics = new ProcessMetrics();
+  if (port !== undefined) metrics.hear();
+  metrics.watchTransport(transport);
   const epoch = new HostEpoch(name);
   const stamped = { interceptors: [epoch.stamp] };
   const networking = new RemoteNetworking(transport, stamped);
   const host = new ComputeHost({
     name,
     epoch,
-    openTransport: () => open(logger),
+    openTransport: () => {
+      const own = open(logger);
+      metrics.watchTransport(own);
+      return own;
+    },
     records: new RemoteRecords(transport, stamped),
     networking,
     virt: new FakeVirtDriver(name, {
@@ -39,8 +49,11 @@ export async function runCompute(options: ComputeDaemonOptions): Promise<void> {
     api: apiOptions(options, print),
     serviceDownTimeMs: options.serviceDownTime * 1000,
     ...hostParts(options),
-    ...(health !== undefined && { health: { port: health } }),
+    ...(port !== undefined && { health: { port, host: healthHost, metrics: () => metrics.text() } }),
     ownsProcess: true,
+  });
+  host.events.on('started', ({ service }) => {
+    metrics.watch(service);
   });
   reportHost(host, print);
   const started = host.start();

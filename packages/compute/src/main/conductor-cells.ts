@@ -13,13 +13,16 @@ import { brokerAt } from './broker.js';
 import type { CellFlags } from './cell-flags.js';
 import type { ConductorDaemonOptions } from './daemon-options.js';
 
-/** The cells of a conductor that is a process, as long as it runs. */
+/** The cells of a conductor, or an API, that is a process, as long as it runs. */
 export interface OpenCells {
   readonly cells: ConductorCells;
   /** Reads again which versions the hosts of the other cells have. */
   readonly refresh: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
+
+/** What is told to a process that works in one of several cells. */
+type CellsWanted = Pick<ConductorDaemonOptions, keyof CellFlags | 'exchange' | 'serviceDownTime'>;
 
 /** What this process has open itself. */
 export interface OwnCell {
@@ -31,7 +34,7 @@ export interface OwnCell {
 
 /**
  * Are there cells to be opened?
- * @param database - where the records of this conductor are; undefined: it has none
+ * @param database - where the records of this process are; undefined: it has none
  * @throws ConfigurationError (`ERR_CONFIGURATION`) when one of what is needed is missing
  */
 export function hasCells({ cell, apiDatabase }: CellFlags, database: string | undefined): boolean {
@@ -53,7 +56,7 @@ export function hasCells({ cell, apiDatabase }: CellFlags, database: string | un
  * @throws ConfigurationError (`ERR_CONFIGURATION`) when that does not know the cell; otherwise as {@link openRecords}
  */
 export async function openCells(
-  { cell: own = '', apiDatabase = '', exchange, serviceDownTime }: ConductorDaemonOptions,
+  { cell: own = '', apiDatabase = '', exchange, serviceDownTime }: CellsWanted,
   { records, transport, api, logger }: OwnCell,
 ): Promise<OpenCells> {
   const apiRecords = await waitForRecords(apiDatabase, logger);

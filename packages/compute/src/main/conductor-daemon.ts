@@ -1,16 +1,22 @@
 import { ConfigurationError, type Logger, type Transport } from '@ebbgate/core';
-import { launch, type Launched } from '@ebbgate/service';
+import { type HealthServer, launch, type Launched } from '@ebbgate/service';
 import { conductorService } from '../conductor/conductor-service.js';
 import { isPrivate } from '../db/database-url.js';
 import type { LocalRecords } from '../db/local-records.js';
 import { waitForRecords } from '../db/open-records.js';
 import { encodeObjects } from '../objects/codec.js';
+import { ProcessMetrics } from '../observability/process-metrics.js';
 import type { ComputeApiOptions } from '../rpc/compute-api.js';
+import { Liveness } from '../servicegroup/liveness.js';
 import { brokerAt, daemonUrl, type OpenTransport } from './broker.js';
 import { apiOptions, endWithParent, eventPrinter, stderrLog } from './daemon.js';
 import { hasCells, type OpenCells, openCells } from './conductor-cells.js';
+import { openHealth } from './daemon-health.js';
 import type { ConductorDaemonOptions } from './daemon-options.js';
-import { databaseIn, defaultStateDir } from './default-place.js';
+import type { FileJournal } from '../compute/request-journal.js';
+import { databaseIn, defaultStateDir, makeFolder } from './default-place.js';
+import { withDownTime } from './down-time.js';
+import { conductorJournalIn } from './host-parts.js';
 import { whenThere } from './waiting-start.js';
 import { runWorkers, serveForPool } from './worker-pool.js';
 
@@ -18,19 +24,22 @@ import { runWorkers, serveForPool } from './worker-pool.js';
  * `ebbgate-compute conductor`: a conductor as a process. It ends by itself, with the exit code of its drain. Several can
  * have one database: none keeps anything that another would need.
  */
-export async function runConductor(options: ConductorDaemonOptions): Promise<void> {
-  const open = await brokerAt(daemonUrl(options.transport), options.exchange);
-  const logger = stderrLog(options.logLevel);
+export async function runConductor(given: ConductorDaemonOptions): Promise<void> {
+  const open = await brokerAt(daemonUrl(given.transport), given.exchange);
+  const logger = stderrLog(given.logLevel);
+  const options = withDownTime(given, logger);
   const print = eventPrinter(options);
   if (options.workers > 1) {
     await runPool(options, logger, print);
     return;
   }
+  const metrics = new ProcessMetrics();
+  const health = await openHealth(options, 'conductor', metrics, logger);
   const { done } = await whenThere({
     options,
     logger,
     open: () => openParts(options, open, print, logger),
-    begin: (parts) => begin(options, parts, print, logger),
+    begin: (parts) => begin(options, { ...parts, metrics, health }, print, logger),
   });
   await done;
 }
@@ -41,6 +50,14 @@ interface Parts {
   readonly api: ComputeApiOptions;
   readonly records: 'rpc' | { readonly served: LocalRecords };
   readonly between: OpenCells | undefined;
+  /** Undefined: what it has accepted is gone with its records. */
+  readonly journal: FileJournal | undefined;
+}
+
+/** By which it is watched. */
+interface Watched {
+  readonly metrics: ProcessMetrics;
+  readonly health: HealthServer | undefined;
 }
 
 async function openParts(
@@ -57,16 +74,16 @@ async function openParts(
     withCells && records !== 'rpc'
       ? await openCells(options, { records: records.served, transport, api, logger })
       : undefined;
-  return { transport, api, records, between };
+  return { transport, api, records, between, journal: journalOf(options, logger) };
 }
 
 function begin(
   options: ConductorDaemonOptions,
-  { transport, api, records, between }: Parts,
+  { transport, api, records, between, journal, metrics, health }: Parts & Watched,
   print: ReturnType<typeof eventPrinter>,
   logger: Logger,
 ): Launched {
-  const { name, budgets, health } = options;
+  const { name, budgets, serviceDownTime } = options;
   const { service, own, reload } = conductorService({
     name,
     records,
@@ -74,14 +91,22 @@ function begin(
     migrateMaxRetries: options.migrateMaxRetries,
     allowResizeToSameHost: options.allowResizeToSameHost,
     siblings: hasSiblings(options),
+    ...(journal && { journal }),
     transport,
     logger,
     api,
-    serviceDownTimeMs: options.serviceDownTime * 1000,
+    serviceDownTimeMs: serviceDownTime * 1000,
+    reportIntervalMs: options.reportInterval * 1000,
     ...(between && { cells: between.cells, onExit: between.close }),
     budgets,
-    ...(health !== undefined && { health: { port: health } }),
+    ...(health && { health }),
   });
+  metrics.watch(service);
+  metrics.watchTransport(transport);
+  if (own) {
+    const liveness = new Liveness({ serviceDownTimeMs: serviceDownTime * 1000 });
+    metrics.watchServices({ services: () => own.services.find({}), liveness });
+  }
   own?.events.on('instance', (record) => {
     print({ kind: 'record', record: encodeObjects(record) });
   });
@@ -133,6 +158,15 @@ async function recordsOf(
   if (isPrivate(database))
     logger.warn({}, 'The records are in memory, and are gone with this process: see --database');
   return { served: await waitForRecords(database, logger) };
+}
+
+/** @throws ConfigurationError (`ERR_CONFIGURATION`) when its folder cannot be made */
+function journalOf(options: ConductorDaemonOptions, logger: Logger): FileJournal | undefined {
+  const { name, records, stateDir, exchange, database } = options;
+  if (records === 'database' && isPrivate(databaseOf(options))) return undefined;
+  const folder = stateDir ?? defaultStateDir(exchange);
+  makeFolder(folder, 'journal', '--state-dir');
+  return conductorJournalIn(folder, name, logger, database);
 }
 
 function databaseOf({ database, stateDir, exchange }: ConductorDaemonOptions): string {

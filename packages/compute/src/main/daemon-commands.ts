@@ -43,7 +43,10 @@ function conductorCommand(): Command {
       '--database <url>',
       'sqlite:///FILE or postgresql://…; several can share one; memory: (default: records.sqlite in --state-dir)',
     )
-    .option('--state-dir <folder>', `where its database is, when none is given ${OWN_FOLDER}`)
+    .option(
+      '--state-dir <folder>',
+      `where its database is, when none is given, and its journal ${OWN_FOLDER}`,
+    )
     .option('--records <where>', 'database; or rpc: uses those of other conductors (default: database)')
     .option('--scheduler <where>', 'who chooses hosts: rpc, the schedulers; local: itself (default: rpc)')
     .option('--allow-resize-to-same-host', 'an instance may get its new size on the host where it is')
@@ -80,7 +83,7 @@ function apiCommand(): Command {
     const { runApi } = await import('./api-daemon.js');
     await runApi(readApiOptions(flags, sources));
   };
-  return finish(withApiFlags(command), run);
+  return finish(withApiFlags(withCellFlags(command)), run);
 }
 
 function allInOneCommand(): Command {

@@ -65,11 +65,14 @@ export function withDaemonFlags(command: Command): Command {
       (one, before?: string) => (before === undefined ? one : `${before},${one}`),
     )
     .option('--rpc-response-timeout <seconds>', 'for calls, and signs of life of long ones (default: 60)')
-    .option('--health <port>', 'serve /livez and /readyz on that port of 127.0.0.1; 0: any')
+    .option('--report-interval <seconds>', 'from one state report to the next (default: 10)')
+    .option('--health <port>', 'serve /livez, /readyz and /metrics on that port; 0: any')
+    .option('--health-host <address>', 'and at that address, as 0.0.0.0 for probes (default: 127.0.0.1)')
     .option('--graceful-shutdown-timeout <seconds>', 'longest drain; 0: no limit (default: 180)')
     .option('--manager-shutdown-timeout <seconds>', 'for tasks to end; 0: do not wait (default: 160)')
     .option('--cleanup-timeout <seconds>', 'for cleaning up (default: 10)')
     .option('--closing-timeout <seconds>', 'for replies and acknowledgements (default: 5)')
+    .option('--termination-grace-period <seconds>', 'what the supervisor waits before SIGKILL, to be checked')
     .option('--log-level <level>', 'silent, error, warn, info or debug, on stderr (default: info)')
     .option('--events', 'print what happens, one JSON object a line')
     .option('--end-with-parent', 'end at once when the Node process that started this one has ended');

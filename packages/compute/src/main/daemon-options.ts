@@ -15,8 +15,12 @@ export interface DaemonOptions extends RpcOptions {
   readonly exchange: string;
   /** Seconds. */
   readonly rpcResponseTimeout: number;
+  /** Seconds from one state report to the next. */
+  readonly reportInterval: number;
   /** Port of the health endpoints. */
   readonly health?: number | undefined;
+  /** Address of the health endpoints. */
+  readonly healthHost: string;
   readonly logLevel: 'silent' | 'error' | 'warn' | 'info' | 'debug';
   /** Prints what happens, one JSON object a line. */
   readonly events: boolean;
@@ -80,7 +84,7 @@ export interface ConductorDaemonOptions extends WorkerDaemonOptions, CellFlags {
   readonly database?: string | undefined;
   /** In a database; or those of other conductors. */
   readonly records: 'database' | 'rpc';
-  /** Folder of the database, when none is named; absent: one of this user's. */
+  /** Folder of the database, when none is named, and of the journal; absent: one of this user's. */
   readonly stateDir?: string | undefined;
 }
 
@@ -91,7 +95,7 @@ export interface SchedulerDaemonOptions extends WorkerDaemonOptions {
   readonly serviceDownTime: number;
 }
 
-export interface ApiDaemonOptions extends DaemonOptions, ApiFlags {
+export interface ApiDaemonOptions extends DaemonOptions, ApiFlags, CellFlags {
   readonly name: string;
   /** Where the API is. */
   readonly listen: ListenAddress;
@@ -142,7 +146,10 @@ const common = {
   opsTopic: z.string().optional(),
   topic: z.string().default(''),
   rpcResponseTimeout: number('rpc-response-timeout', 0.1, MAX_S).default(60),
+  reportInterval: number('report-interval', 0.1, MAX_S).default(10),
   health: whole('health', 0, 65_535).optional(),
+  healthHost: z.string().min(1, { error: '--health-host must be an address' }).default('127.0.0.1'),
+  terminationGracePeriod: number('termination-grace-period', 0, MAX_S).optional(),
   gracefulShutdownTimeout: z.string().optional(),
   managerShutdownTimeout: z.string().optional(),
   cleanupTimeout: z.string().optional(),
@@ -219,6 +226,7 @@ const schedulerSchema = z.strictObject({ ...perPool, database, serviceDownTime }
 const apiSchema = z.strictObject({
   ...common,
   ...apiShape,
+  ...cellShape,
   name: perPool.name,
   listen: listenSchema.default({ host: '127.0.0.1', port: 8774 }),
   database,
@@ -234,7 +242,6 @@ const allInOneSchema = z.strictObject({
     .transform((text) => text.split(',').map((one) => one.trim()))
     .pipe(z.array(name('hosts')).min(1))
     .refine((hosts) => new Set(hosts).size === hosts.length, { error: '--hosts must name each host once' }),
-  health: z.undefined({ error: '--health is for one service: all-in-one has several' }).optional(),
   stateDir: stateDir.optional(),
   control: z.string().min(1, { error: '--control must be a path, or none' }).optional(),
   database,

@@ -14,17 +14,22 @@ export function defaultStateDir(exchange: string): string {
 }
 
 /**
- * The URL of the SQLite file in a folder, which is made when it is not there: for this user alone.
+ * Makes a folder when it is not there, for this user alone.
+ * @param what - what is in it; `flags`: those by which another one is given
  * @throws ConfigurationError (`ERR_CONFIGURATION`) when it cannot be made
  */
-export function databaseIn(stateDir: string): string {
+export function makeFolder(folder: string, what: string, flags: string): void {
   try {
-    mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
   } catch (error) {
-    throw new ConfigurationError(
-      `The folder ${stateDir} of the database cannot be made: give --database or --state-dir`,
-      { cause: error },
-    );
+    throw new ConfigurationError(`The folder ${folder} of the ${what} cannot be made: give ${flags}`, {
+      cause: error,
+    });
   }
+}
+
+/** The URL of the SQLite file in a folder; otherwise as {@link makeFolder}. */
+export function databaseIn(stateDir: string): string {
+  makeFolder(stateDir, 'database', '--database or --state-dir');
   return `sqlite:///${resolve(stateDir, DATABASE).split('/').map(encodeURIComponent).join('/')}`;
 }

@@ -1,7 +1,9 @@
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { join, resolve } from 'node:path';
 import type { Logger } from '@ebbgate/core';
 import type { ComputeHostOptions } from '../compute/host-options.js';
 import { FileJournal } from '../compute/request-journal.js';
+import { parseDatabaseUrl } from '../db/database-url.js';
 import { NO_ORDERS } from '../virt/fake-orders.js';
 import type { FakeVirtOptions } from '../virt/fake.js';
 import { OrdersFile } from '../virt/orders-file.js';
@@ -17,6 +19,7 @@ type HostParts = Pick<
   | 'forcedDownStart'
   | 'resizeConfirmWindowMs'
   | 'shelvedOffloadMs'
+  | 'reportIntervalMs'
 >;
 
 /** What the options say of a compute host itself. */
@@ -25,6 +28,7 @@ export function hostParts(options: HostDaemonOptions): HostParts {
   return {
     budgets: options.budgets,
     forcedDownStart: options.forcedDownStart,
+    reportIntervalMs: options.reportInterval * 1000,
     resizeConfirmWindowMs: options.resizeConfirmWindow * 1000,
     shelvedOffloadMs: shelvedOffloadTime < 0 ? null : shelvedOffloadTime * 1000,
     limits: {
@@ -46,6 +50,28 @@ export function hostParts(options: HostDaemonOptions): HostParts {
 /** Its journal of requests, beside its guests. */
 export function journalIn(stateDir: string, host: string, logger: Logger): FileJournal {
   return new FileJournal(join(stateDir, host, 'requests.journal'), logger);
+}
+
+/**
+ * That of a conductor, in a folder that cannot be a host's.
+ * @param database - URL of its records, when they are not in that folder: conductors of several clouds or cells may share it
+ */
+export function conductorJournalIn(
+  stateDir: string,
+  name: string,
+  logger: Logger,
+  database?: string,
+): FileJournal {
+  const mark = database === undefined ? '' : `-${markOf(database)}`;
+  return new FileJournal(join(stateDir, '.conductors', `${name}${mark}.journal`), logger);
+}
+
+/** Tells databases apart; nothing of the credentials is in it. */
+function markOf(url: string): string {
+  const database = parseDatabaseUrl(url);
+  const server = database.kind === 'postgresql' ? database.label : database.kind;
+  const place = database.kind === 'sqlite' ? resolve(database.file) : server;
+  return createHash('sha256').update(place).digest('hex').slice(0, 8);
 }
 
 /**

@@ -5,6 +5,7 @@ import { isInProcess } from './broker.js';
 import { cellShape } from './cell-flags.js';
 import { defaultControlPath } from './control-path.js';
 import { givenFlags } from './daemon-flags.js';
+import { downTimeOf } from './down-time.js';
 import { exchangeSchema, type RpcOptions, rpcOptions, withConfigFile } from './rpc-options.js';
 
 /** How an operator reaches a cloud. */
@@ -39,6 +40,7 @@ const schema = z.object({
   opsTopic: z.string().optional(),
   topic: z.string().default(''),
   rpcResponseTimeout: seconds('rpc-response-timeout').default(10),
+  reportInterval: seconds('report-interval').default(10),
   serviceDownTime: seconds('service-down-time').default(60),
 });
 
@@ -56,6 +58,7 @@ export function withReachFlags(command: Command): Command {
     ['--ops-topic <name>', 'as for daemons'],
     ['--topic <method=main|ops>', 'as for daemons'],
     ['--rpc-response-timeout <seconds>', 'for each question (default: 10)'],
+    ['--report-interval <seconds>', 'as for daemons'],
     ['--service-down-time <seconds>', 'as for daemons'],
   ] as const;
   for (const [flags, text] of rare) command.addOption(command.createOption(flags, text).hideHelp());
@@ -76,7 +79,6 @@ export function readReach(command: Command, env: Readonly<Record<string, string 
     apiDatabase,
     cell,
     rpcResponseTimeout,
-    serviceDownTime,
   } = result.data;
   const hasBroker = transport !== undefined && transport !== '' && !isInProcess(transport);
   return {
@@ -87,6 +89,6 @@ export function readReach(command: Command, env: Readonly<Record<string, string 
     cell,
     rpc: rpcOptions(result.data, own),
     timeoutMs: rpcResponseTimeout * 1000,
-    serviceDownTimeMs: serviceDownTime * 1000,
+    serviceDownTimeMs: downTimeOf(result.data) * 1000,
   };
 }

@@ -3,43 +3,52 @@ import { launch } from '@ebbgate/service';
 import { waitForRecords } from '../db/open-records.js';
 import { RemoteRecords } from '../db/remote-records.js';
 import type { Records } from '../db/repositories.js';
+import { ProcessMetrics } from '../observability/process-metrics.js';
 import { schedulerService } from '../scheduler/scheduler-service.js';
 import { brokerAt, daemonUrl } from './broker.js';
 import { endWithParent, eventPrinter, stderrLog } from './daemon.js';
+import { openHealth } from './daemon-health.js';
 import type { SchedulerDaemonOptions } from './daemon-options.js';
+import { withDownTime } from './down-time.js';
 import { whenThere } from './waiting-start.js';
 import { runWorkers, serveForPool } from './worker-pool.js';
 
 /** `ebbgate-compute scheduler`: a scheduler as a process, or as several. It ends with the exit code of its drain. */
-export async function runScheduler(options: SchedulerDaemonOptions): Promise<void> {
-  const open = await brokerAt(daemonUrl(options.transport), options.exchange);
-  const logger = stderrLog(options.logLevel);
+export async function runScheduler(given: SchedulerDaemonOptions): Promise<void> {
+  const open = await brokerAt(daemonUrl(given.transport), given.exchange);
+  const logger = stderrLog(given.logLevel);
+  const options = withDownTime(given, logger);
   const print = eventPrinter(options);
   if (options.workers > 1) {
     await runWorkers({ options, logger, print, firstIsOwner: false, argsOf: () => [] });
     return;
   }
+  const metrics = new ProcessMetrics();
+  const health = await openHealth(options, 'scheduler', metrics, logger);
   const transport = open(logger);
   const { done } = await whenThere({
     options,
     logger,
     open: () => recordsOf(options, transport, logger),
     begin: ({ records, close }) => {
-      const { name, worker, serviceDownTime, budgets, health } = options;
+      const { name, worker, serviceDownTime, budgets } = options;
       const service = schedulerService({
         name,
         transport,
         records,
         logger,
         serviceDownTimeMs: serviceDownTime * 1000,
+        reportIntervalMs: options.reportInterval * 1000,
         siblings: worker,
         budgets,
-        ...(health !== undefined && { health: { port: health } }),
+        ...(health && { health }),
         onExit: async () => {
           await transport.close();
           await close();
         },
       });
+      metrics.watch(service);
+      metrics.watchTransport(transport);
       const serves = serveForPool(options, print);
       service.events.on('state', ({ state }) => {
         if (state === 'running') serves();

@@ -1,8 +1,11 @@
+import type { Service } from '@ebbgate/service';
 import type { Part } from './supervisor.js';
 
 /** A part that has not been started. */
 export interface StartablePart extends Part {
   start(): Promise<void>;
+  /** What serves in its present run, or did in the last; undefined: it was not started. */
+  readonly service: Service | undefined;
 }
 
 /** What is left of the time for all, as a drain takes it. */

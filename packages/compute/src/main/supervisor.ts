@@ -1,5 +1,11 @@
 import type { Logger } from '@ebbgate/core';
-import { exitCodes, type LaunchSignal } from '@ebbgate/service';
+import {
+  exitCodes,
+  type LaunchSignal,
+  type SupervisorNotices,
+  type SupervisorStatus,
+  tellSupervisor,
+} from '@ebbgate/service';
 
 /** Something that runs, drains and ends: a service of this process, or a worker process. */
 export interface Part {
@@ -41,7 +47,8 @@ export class Supervisor {
   readonly done: Promise<number>;
   readonly #options: SupervisorOptions;
   readonly #codes: number[] = [];
-  #state: 'running' | 'draining' | 'ended' = 'running';
+  readonly #notices: SupervisorNotices;
+  #state: 'starting' | 'running' | 'draining' | 'ended' = 'starting';
   #timer: NodeJS.Timeout | undefined;
   #settle: (code: number) => void = () => undefined;
 
@@ -50,20 +57,26 @@ export class Supervisor {
     this.done = new Promise((resolve) => {
       this.#settle = resolve;
     });
+    this.#notices = tellSupervisor(() => this.#status, process.env, options.logger);
     for (const part of options.stages.flat()) void this.#watch(part);
+  }
+
+  /** All parts serve. */
+  serves(): void {
+    if (this.#state === 'starting') this.#become('running');
   }
 
   terminate(signal: LaunchSignal): void {
     if (signal === 'SIGHUP') this.#reload();
-    else if (this.#state === 'running') void this.drain(signal);
+    else if (this.#isUp) void this.drain(signal);
     else if (this.#state === 'draining' && signal === 'SIGINT') this.#endAtOnce(exitCodes.interrupted);
     else this.#options.logger.info({ signal }, 'The drain is under way already');
   }
 
   /** Drains all, stage by stage. */
   async drain(reason: string): Promise<void> {
-    if (this.#state !== 'running') return;
-    this.#state = 'draining';
+    if (!this.#isUp) return;
+    this.#become('draining');
     const { stages, gracefulShutdownTimeoutMs: limitMs, logger } = this.#options;
     logger.info({ reason }, `Draining ${String(stages.flat().length)} parts: ${reason}`);
     const endsAt = limitMs === 0 ? Infinity : performance.now() + limitMs;
@@ -75,9 +88,29 @@ export class Supervisor {
     for (const stage of stages) {
       for (const part of stage) part.drain(endsAt - performance.now());
       this.#codes.push(...(await Promise.all(stage.map(({ ended }) => ended))));
+      this.#notices.update();
       if (this.#isEnded) return; // all at once, meanwhile
     }
     this.#end(WORST_FIRST.find((code) => this.#codes.includes(code)) ?? exitCodes.clean);
+  }
+
+  get #isUp(): boolean {
+    return this.#state === 'starting' || this.#state === 'running';
+  }
+
+  get #status(): SupervisorStatus {
+    const parts = String(this.#options.stages.flat().length);
+    if (this.#state === 'starting') return { phase: 'starting', text: `Starting ${parts} parts` };
+    if (this.#state === 'running') return { phase: 'ready', text: `${parts} parts serve` };
+    return {
+      phase: 'stopping',
+      text: `Draining: ${String(this.#codes.length)} of ${parts} parts have ended`,
+    };
+  }
+
+  #become(state: 'running' | 'draining' | 'ended'): void {
+    this.#state = state;
+    this.#notices.update();
   }
 
   get #isEnded(): boolean {
@@ -85,14 +118,14 @@ export class Supervisor {
   }
 
   #reload(): void {
-    if (this.#state !== 'running') return;
+    if (!this.#isUp) return;
     for (const part of this.#options.stages.flat()) part.reload();
   }
 
   /** A part that ends by itself is told; when it could not start, or has drained, the others have no more use. */
   async #watch({ name, ended }: Part): Promise<void> {
     const code = await ended;
-    if (this.#state !== 'running') return;
+    if (!this.#isUp) return;
     this.#options.logger.error({ part: name, code }, `${name} has ended by itself: ending the others`);
     await this.drain(`${name} has ended`);
   }
@@ -105,7 +138,8 @@ export class Supervisor {
   }
 
   #end(code: number): void {
-    this.#state = 'ended';
+    this.#become('ended');
+    this.#notices.end();
     clearTimeout(this.#timer);
     this.#settle(code);
   }

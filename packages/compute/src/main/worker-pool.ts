@@ -51,6 +51,7 @@ export async function runWorkers({
   endWithParent(options);
   void Promise.all(workers.map(({ serves }) => serves)).then(() => {
     logger.info({ workers: workers.length }, `${String(workers.length)} workers serve`);
+    supervisor.serves();
     print({ kind: 'serves' });
   });
   process.exit(await supervisor.done);

@@ -19,6 +19,8 @@ export interface InstanceFields {
   readonly project_id: string;
   /** What its user calls it. */
   readonly display_name: string;
+  /** Its user's words about it; null, or absent: none. */
+  readonly display_description: string | null;
   /** What the guest calls itself. */
   readonly hostname: string;
   /** Id of the image that it was made of; empty when it boots from a volume. */
@@ -61,6 +63,10 @@ export interface InstanceFields {
   readonly hidden: boolean;
   /** What the destination of a move has set apart for it; null: nothing. */
   readonly migration_context: MigrationContext | null;
+  /** Only administrators may change it, and, when its owner has locked it, its owner. Absent: it is not locked. */
+  readonly locked: boolean;
+  /** Who has locked it; null: nobody. */
+  readonly locked_by: 'owner' | 'admin' | null;
   /** Why the last operation on it failed; null, or absent: it did not. */
   readonly fault: InstanceFault | null;
   /** Its user's notes, by name. */

@@ -1,10 +1,10 @@
+import { bootRequest } from '../api/boot-request.js';
 import { textOf } from './actions.js';
-import { bootRequest } from './boot-request.js';
 import { flavorOf } from './flavors.js';
 import { checkHost } from './named.js';
 import { readHints } from './operator-options.js';
 import { type ActionOptions, concluded } from './run-action.js';
-import { OperatorUsageError, type Work } from './work.js';
+import { OPERATOR, OperatorUsageError, type Work } from './work.js';
 
 /** Names are those of guests, too. */
 const NAME = /^[A-Za-z0-9][\w.-]{0,62}$/;
@@ -26,7 +26,8 @@ export function bootWork(
   return async (cloud, terminal) => {
     if (host !== null) await checkHost(cloud.api, host, '--host: ');
     const zone = textOf(given, 'availabilityZone') ?? null;
-    const wanted = { name, flavor, image: textOf(given, 'image') ?? '', host, zone, hints };
+    const image = textOf(given, 'image') ?? '';
+    const wanted = { name, owner: OPERATOR, flavor, image, host, zone, hints };
     const api = await cloud.apiFor(host);
     const instance = await api.servers.boot(cloud.context, bootRequest(wanted));
     const said = `${name} is being built: ${instance.get('uuid')}`;

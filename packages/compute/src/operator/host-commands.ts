@@ -1,11 +1,21 @@
 import { Command } from 'commander';
+import { DRAIN_REASON, drainHost } from '../api/drain-host.js';
 import { deleteService } from '../api/delete-service.js';
-import { unfence } from '../api/fencing.js';
+import { forceDownNote, unfence } from '../api/fencing.js';
 import type { Records, ServiceChanges } from '../db/repositories.js';
+import { evacuateHostWork } from './evacuate-host.js';
+import { textOf } from './actions.js';
 import { hostsOf, type HostSight } from './hosts.js';
 import { checkHost, isShown } from './named.js';
 import { textTable } from './text-table.js';
-import { type Machines, OperatorError, OperatorUsageError, type Perform, type Work } from './work.js';
+import {
+  type Machines,
+  OPERATOR,
+  OperatorError,
+  OperatorUsageError,
+  type Perform,
+  type Work,
+} from './work.js';
 
 type Given = Readonly<Record<string, unknown>>;
 
@@ -24,16 +34,26 @@ export function hostCommand(perform: Perform): Command {
     .option('--enable', 'it gets new instances')
     .option('--disable-reason <text>', 'why, with --disable')
     .option('--down', 'it is dead, whatever it reports: evacuate may begin. Make sure that it is')
+    .option('--down-reason <text>', 'why, with --down')
     .option('--up', 'it is as it reports');
-  set.action((host: string, given: Given) =>
-    perform(set, setWork(host, changesOf(given), given['up'] === true)),
-  );
+  set.action((host: string, given: Given) => perform(set, setWork(host, changesOf(given), given)));
+  const evacuate = root
+    .command('evacuate <host>')
+    .description('Makes all instances of a host that is down anew on others, and shows how it goes.')
+    .option('--host <name>', 'where to (default: the scheduler chooses)')
+    .option('--parallel <n>', 'so many at the same time (default: 5)')
+    .option('--json', 'print how it came out, as a JSON object');
+  evacuate.action((host: string, given: Given) => perform(evacuate, evacuateHostWork(host, given)));
   const remove = root
     .command('delete <host>')
     .description(
       'Removes the record of a host that has nothing any more; it comes back when its process is started.',
     );
   remove.action((host: string) => perform(remove, deleteWork(host)));
+  const drain = root
+    .command('drain <host>')
+    .description('What SIGTERM to its process does: it finishes what it has begun, and ends.');
+  drain.action((host: string) => perform(drain, drainWork(host)));
   for (const [name, summary, run] of MACHINE_COMMANDS) {
     const command = root.command(`${name} <host>`).description(`All-in-one: ${summary}`);
     command.action((host: string) => perform(command, machineWork(name, host, run)));
@@ -49,14 +69,9 @@ const MACHINE_COMMANDS: readonly (readonly [string, string, MachineRun])[] = [
     'ends a host in the middle of whatever it does, and says that it is down.',
     async (machines, host, records) => {
       await machines.kill(host);
-      await records.services.update('compute', host, { forcedDown: true });
+      await forceDown(records, host, null);
       return `${host} is dead`;
     },
-  ],
-  [
-    'drain',
-    'what SIGTERM to its process does: finishes what it has begun, and ends.',
-    async (machines, host) => `${host} has ended with ${await machines.drain(host)}`,
   ],
   [
     'start',
@@ -70,6 +85,20 @@ const MACHINE_COMMANDS: readonly (readonly [string, string, MachineRun])[] = [
     },
   ],
 ];
+
+/** In an all-in-one the end is waited for. */
+function drainWork(host: string): Work {
+  return async ({ api, apiFor, context, machines }, terminal) => {
+    await checkHost(api, host);
+    if (machines) {
+      terminal.out(`${host} has ended with ${await machines.drain(host)}\n`);
+      return;
+    }
+    const { parts } = await apiFor(host);
+    await drainHost(parts, context, await parts.records.services.get('compute', host), DRAIN_REASON);
+    terminal.out(`${host} drains\n`);
+  };
+}
 
 function machineWork(name: string, host: string, run: MachineRun): Work {
   return async ({ api, machines }, terminal) => {
@@ -105,15 +134,29 @@ function checkChanges(given: Given): void {
   }
   if (set.length === 0)
     throw new OperatorUsageError('Nothing to set: give --disable, --enable, --down or --up');
-  if (given['disableReason'] !== undefined && !set.includes('disable')) {
-    throw new OperatorUsageError('--disable-reason is given without --disable, for which it is');
+  for (const what of ['disable', 'down']) {
+    if (given[`${what}Reason`] === undefined || set.includes(what)) continue;
+    throw new OperatorUsageError(`--${what}-reason is given without --${what}, for which it is`);
   }
 }
 
-function setWork(host: string, changes: ServiceChanges, up: boolean): Work {
+/** With who says so, as far as that is not kept already. */
+async function forceDown(
+  { services }: Pick<Records, 'services'>,
+  host: string,
+  reason: string | null,
+  besides: ServiceChanges = {},
+): Promise<void> {
+  const note = forceDownNote(await services.get('compute', host), { by: OPERATOR.userId, reason });
+  await services.update('compute', host, { ...besides, forcedDown: true, ...note });
+}
+
+function setWork(host: string, changes: ServiceChanges, given: Given): Work {
   return async ({ api, machines }, terminal) => {
     await checkHost(api, host);
-    if (up) await unfence(api.records, host, changes);
+    if (given['up'] === true) await unfence(api.records, host, changes);
+    else if (changes.forcedDown === true)
+      await forceDown(api.records, host, textOf(given, 'downReason') ?? null, changes);
     else await api.records.services.update('compute', host, changes);
     machines?.tell(host);
     const now = (await hostsOf(api)).find((one) => one.host === host);
@@ -140,7 +183,7 @@ function listWork(given: Given): Work {
     }
     const rows = hosts.map((one) => [
       one.host,
-      one.disabledReason === null ? one.state : `${one.state} (${one.disabledReason})`,
+      stateText(one),
       one.zone ?? '-',
       String(countAt(one.host)),
       ...[share(one, 'vcpus'), share(one, 'memoryMb'), share(one, 'diskGb')],
@@ -148,6 +191,15 @@ function listWork(given: Given): Work {
     const lines = textTable([['HOST', 'IS', 'ZONE', 'INSTANCES', 'VCPUS', 'MEMORY_MB', 'DISK_GB'], ...rows]);
     terminal.out(`${lines.join('\n')}\n`);
   };
+}
+
+function plainNote({ service: { forcedDownNote: note } }: HostSight): object | null {
+  return note && { by: note.by, reason: note.reason, at: new Date(note.atMs).toISOString() };
+}
+
+function stateText({ state, disabledReason, service }: HostSight): string {
+  const reason = service.forcedDownNote?.reason ?? disabledReason;
+  return reason === null ? state : `${state} (${reason})`;
 }
 
 function share({ used, total }: HostSight, what: 'vcpus' | 'memoryMb' | 'diskGb'): string {
@@ -159,6 +211,7 @@ function plainHost(one: HostSight, instances: number): Readonly<Record<string, u
     host: one.host,
     state: one.state,
     disabled_reason: one.disabledReason,
+    forced_down: plainNote(one),
     availability_zone: one.zone,
     instances,
     used: one.used ?? null,

@@ -3,6 +3,7 @@ import type { CloudView } from './work.js';
 
 /** A compute host as an operator sees it. */
 export interface HostSight {
+  readonly service: ServiceRecord;
   readonly host: string;
   /** `up`, `disabled` (takes nothing new), `draining`, `down`, or `forced down`: an operator has said so. */
   readonly state: string;
@@ -23,6 +24,7 @@ export async function hostsOf({ records, liveness }: CloudView): Promise<readonl
   return services.map((service) => {
     const capacity = capacities.find(({ host }) => host === service.host);
     return {
+      service,
       host: service.host,
       state: stateOf(service, liveness.isUp(service)),
       zone: service.availabilityZone,

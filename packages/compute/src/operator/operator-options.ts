@@ -19,9 +19,12 @@ export function readActionOptions(given: Given): ActionOptions {
 
 /** @throws OperatorUsageError */
 export function readLines(given: Given): number | null {
-  const lines = numberOf(given, 'lines', 1, 1_000_000) ?? null;
-  if (lines === null || Number.isInteger(lines)) return lines;
-  throw new OperatorUsageError(`--lines is "${lines}", and must be a whole number`);
+  return wholeOf(given, 'lines', 1_000_000) ?? null;
+}
+
+/** How many at the same time. @throws OperatorUsageError */
+export function readParallel(given: Given): number {
+  return wholeOf(given, 'parallel', 100) ?? 5;
 }
 
 /** Hints of the form name=value, by name. @throws OperatorUsageError */
@@ -35,6 +38,12 @@ export function readHints(given: Given): Readonly<Record<string, readonly string
     hints.set(name, [...(hints.get(name) ?? []), value]);
   }
   return Object.fromEntries(hints);
+}
+
+function wholeOf(given: Given, name: string, max: number): number | undefined {
+  const value = numberOf(given, name, 1, max);
+  if (value === undefined || Number.isInteger(value)) return value;
+  throw new OperatorUsageError(`--${name} is "${value}", and must be a whole number`);
 }
 
 function numberOf(given: Given, name: string, min: number, max: number): number | undefined {

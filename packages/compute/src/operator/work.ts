@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { RequestContext } from '@ebbgate/core';
 import type { RemoteApi } from '../api/remote-api.js';
+import type { ServerApi } from '../api/server-api.js';
 import type { Records } from '../db/repositories.js';
 import type { Liveness } from '../servicegroup/liveness.js';
 import type { Terminal } from './terminal.js';
@@ -34,7 +35,7 @@ export interface Operated {
   /** What can be asked of an instance: the cell that it is in. @throws RecordNotFoundError (`ERR_NOT_FOUND`) */
   readonly apiOf: (instanceUuid: string) => Promise<RemoteApi>;
   /** Where a new instance is made: in the cell of this host; null: any. @throws OperatorError, OperatorUsageError */
-  readonly apiFor: (host: string | null) => Promise<RemoteApi>;
+  readonly apiFor: (host: string | null) => Promise<ServerApi>;
   /** Who asks. */
   readonly context: RequestContext;
   /** Absent: each host is a process, and has its own signals. */

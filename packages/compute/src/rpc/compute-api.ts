@@ -2,11 +2,14 @@ import type { Transport } from '@ebbgate/core';
 import {
   type CallerContext,
   type ClientInterceptor,
+  DrainingError,
   RpcClient,
   RpcVersionCapError,
   type SendOptions,
 } from '@ebbgate/rpc';
+import type { ServiceRepository } from '../db/repositories.js';
 import { checkArgs, checkResult } from './check-args.js';
+import { HOST_NAMESPACE, HOST_RPC_VERSION } from './host-methods.js';
 import { remoteErrors } from './remote-errors.js';
 import {
   type ArgsOf,
@@ -26,7 +29,9 @@ import { VersionCaps, type VersionCapSources } from './version-caps.js';
  * How compute hosts are called. All may be left out: without a cap the receivers are taken to know every version. Under a
  * cap below 6.5 nothing is sent to the ops topic.
  */
-export interface ComputeApiOptions extends TopicOptions, VersionCapSources {
+export interface ComputeApiOptions extends TopicOptions, Omit<VersionCapSources, 'services'> {
+  /** Who is there: of which version, for the cap `auto`, and who drains; absent: that is not looked up. */
+  readonly services?: Pick<ServiceRepository, 'list' | 'find'> | undefined;
   /** Time-out of a call, and of a long call without a sign of life; default 60000. */
   readonly rpcTimeoutMs?: number;
   /** Time-out of a long call as a whole; default 1800000. */
@@ -34,6 +39,9 @@ export interface ComputeApiOptions extends TopicOptions, VersionCapSources {
   /** Around every call and cast. */
   readonly interceptors?: readonly ClientInterceptor[];
 }
+
+/** A host that is asked to drain has nothing to do before it answers. */
+const DRAIN_ANSWER_MS = 10_000;
 
 /** What of a message depends on the version that its receiver knows. */
 interface Form {
@@ -51,6 +59,7 @@ export class ComputeApi {
   readonly #capped = new Map<string | null, RpcClient>();
   readonly #topics: TopicTable;
   readonly #caps: VersionCaps;
+  readonly #services: ComputeApiOptions['services'];
   readonly #rpcTimeoutMs: number;
   readonly #longRpcTimeoutMs: number;
 
@@ -58,6 +67,7 @@ export class ComputeApi {
   constructor(transport: Transport, options: ComputeApiOptions = {}) {
     this.#topics = topicTable(options);
     this.#caps = new VersionCaps(options, transport.logger);
+    this.#services = options.services;
     this.#rpcTimeoutMs = options.rpcTimeoutMs ?? 60_000;
     this.#longRpcTimeoutMs = options.longRpcTimeoutMs ?? 1_800_000;
     const target = { topic: RPC_TOPIC, version: '6.0' };
@@ -93,7 +103,8 @@ export class ComputeApi {
 
   /**
    * Calls a method of one host.
-   * @throws (rejects with) what the host threw, and whatever `RpcClient.call` rejects with.
+   * @throws (rejects with) what the host threw, and whatever `RpcClient.call` rejects with; DrainingError (`ERR_DRAINING`),
+   * and nothing was sent, when the record of the host says that it takes no new requests and the method begins something.
    */
   async call<Name extends CallMethod<ComputeMethods>>(
     context: CallerContext,
@@ -104,6 +115,8 @@ export class ComputeApi {
   ): Promise<ResultOf<ComputeMethods[Name]>> {
     const row: ComputeMethods[Name] = COMPUTE_METHODS[method];
     const { client, sent } = await this.#prepare(method, row, host, args);
+    const isNew = this.#topics.rows.get(method) !== 'ops'; // what finishes something waits, whichever its topic is
+    if (this.#services && isNew) await refuseWhileDraining(this.#services, host);
     return checkResult(method, row, await client.call(context, method, sent, options));
   }
 
@@ -117,6 +130,20 @@ export class ComputeApi {
   ): Promise<void> {
     const { client, sent } = await this.#prepare(method, COMPUTE_METHODS[method], host, args);
     await client.cast(context, method, sent, options);
+  }
+
+  /**
+   * Has a host drain, as SIGTERM to its process does; resolves when the drain has begun, also when it had before.
+   * @param reason - for its log and its report
+   * @throws (rejects with) whatever `RpcClient.call` rejects with; UnsupportedVersionError (`ERR_UNSUPPORTED_VERSION`) for a
+   * host of Nova's
+   */
+  async drainHost(context: CallerContext, host: string, reason: string): Promise<void> {
+    const capped = this.#under((await this.#caps.of(host)) ?? null);
+    const timeoutMs = Math.min(DRAIN_ANSWER_MS, this.#rpcTimeoutMs);
+    const where = { topic: this.#opsTopic(capped), server: host, timeoutMs };
+    const client = this.#client.prepare({ ...where, namespace: HOST_NAMESPACE, version: HOST_RPC_VERSION });
+    await client.call(context, 'drain_host', { reason });
   }
 
   async #prepare(method: keyof ComputeMethods, row: MethodRow, host: string, args: object) {
@@ -145,9 +172,21 @@ export class ComputeApi {
   }
 
   #topic(method: string, capped: RpcClient): string {
-    const toOps = this.#topics.rows.get(method) === 'ops' && capped.canSendVersion(OPS_CAPABLE_VERSION);
-    return toOps ? this.#topics.opsTopic : RPC_TOPIC;
+    return this.#topics.rows.get(method) === 'ops' ? this.#opsTopic(capped) : RPC_TOPIC;
   }
+
+  #opsTopic(capped: RpcClient): string {
+    return capped.canSendVersion(OPS_CAPABLE_VERSION) ? this.#topics.opsTopic : RPC_TOPIC;
+  }
+}
+
+/** Nobody reads the queue of new requests of a host that drains: its caller would wait for nothing (GS-44). */
+async function refuseWhileDraining(
+  services: NonNullable<ComputeApiOptions['services']>,
+  host: string,
+): Promise<void> {
+  const [service] = await services.find({ binary: 'compute', host });
+  if (service?.state === 'draining') throw new DrainingError(`Host ${host} drains: it takes no new requests`);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { CONDUCTOR_METHODS, CONDUCTOR_NAMESPACE } from './conductor-methods.js';
+import { HOST_METHODS, HOST_NAMESPACE } from './host-methods.js';
 import { COMPUTE_METHODS, type MethodRow, type MethodTable } from './methods.js';
 import { OBJECT_METHODS } from './object-methods.js';
 import { SCHEDULER_METHODS } from './scheduler-methods.js';
@@ -20,6 +21,7 @@ when the host drains. A \`?\` behind the kind of an argument allows null. \`--op
 export function methodsPage(topics: TopicTable = topicTable()): string {
   const sections = [
     section('Compute', '', COMPUTE_METHODS, (name) => topicOf(topics, name)),
+    section('Hosts', `Ours alone. Namespace \`${HOST_NAMESPACE}\`.`, HOST_METHODS, () => topics.opsTopic),
     section('Conductor', `Namespace \`${CONDUCTOR_NAMESPACE}\`.`, CONDUCTOR_METHODS, () => CONDUCTOR_TOPIC),
     section('Objects', 'No namespace.', OBJECT_METHODS, () => CONDUCTOR_TOPIC),
     section('Scheduler', '', SCHEDULER_METHODS, () => SCHEDULER_TOPIC),

@@ -43,17 +43,22 @@ const reportSchema = z.object({
   drain: drainSchema.nullable().optional(),
 });
 
+const sayingSchema = z.object({ by: z.string().nullable(), reason: z.string().nullable() });
+const noteSchema = sayingSchema.extend({ at_ms: atMs });
+
 const serviceSchema = reportSchema.required().extend({
   id: z.int(),
   disabled: z.boolean(),
   disabled_reason: z.string().nullable(),
   forced_down: z.boolean(),
+  forced_down_note: noteSchema.nullable().default(null), // a conductor that is older tells nothing
   epoch: z.int(),
   report_count: z.int(),
 });
 
 const changesSchema = serviceSchema
   .pick({ disabled: true, disabled_reason: true, forced_down: true })
+  .extend({ forced_down_note: sayingSchema })
   .partial();
 
 const filterSchema = serviceSchema.pick({ binary: true, host: true, uuid: true, id: true }).partial();
@@ -69,6 +74,8 @@ const WIRE_NAMES: ReadonlyMap<string, string> = new Map([
   ['startedAtMs', 'started_at_ms'],
   ['disabledReason', 'disabled_reason'],
   ['forcedDown', 'forced_down'],
+  ['forcedDownNote', 'forced_down_note'],
+  ['atMs', 'at_ms'],
   ['reportCount', 'report_count'],
   ['memoryMb', 'memory_mb'],
   ['diskGb', 'disk_gb'],

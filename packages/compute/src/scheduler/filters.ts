@@ -3,6 +3,9 @@ import type { HostState } from './host-state.js';
 import { agrees } from './neighbours.js';
 import type { Neighbours, PlacementRequest } from './placement-request.js';
 
+/** What the zone of hosts is called that are in none: as Nova's `default_availability_zone`. */
+export const DEFAULT_ZONE = 'nova';
+
 /** A reason for which a host cannot be chosen. */
 export interface HostFilter {
   /** What is wrong with the hosts that it leaves out, for the text of errors. */
@@ -28,7 +31,7 @@ export const FILTERS: readonly HostFilter[] = [
   {
     fault: 'in another zone',
     alsoForced: false,
-    passes: ({ service }, { zone }) => zone === null || service.availabilityZone === zone,
+    passes: ({ service }, { zone }) => zone === null || (service.availabilityZone ?? DEFAULT_ZONE) === zone,
   },
   {
     fault: 'with the wrong neighbours',

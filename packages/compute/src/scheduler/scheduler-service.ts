@@ -2,8 +2,8 @@ import type { Logger, Transport } from '@ebbgate/core';
 import { RpcServer } from '@ebbgate/rpc';
 import {
   type DrainBudgets,
-  type HealthOptions,
   Service,
+  type ServiceOptions,
   taskInterceptor,
   TaskRegistry,
 } from '@ebbgate/service';
@@ -28,10 +28,12 @@ export interface SchedulerServiceOptions {
   readonly logger: Logger;
   /** A host that has not reported for longer is down; default 60000. */
   readonly serviceDownTimeMs?: number;
+  /** From one state report to the next; default 10000. */
+  readonly reportIntervalMs?: number;
   /** What each part of a drain may take; what is left out has its default. */
   readonly budgets?: Partial<DrainBudgets>;
-  /** Opens the health endpoints. */
-  readonly health?: HealthOptions;
+  /** The health endpoints. */
+  readonly health?: ServiceOptions['health'];
   /** Others share its topic: at its end it hands back at once what it has fetched and not begun. Default false. */
   readonly siblings?: boolean;
   /** Runs when it has drained; default: closes `transport`. */
@@ -40,7 +42,7 @@ export interface SchedulerServiceOptions {
 
 /** Makes a scheduler that drains: it answers all that it has begun, and leaves the rest to its siblings. */
 export function schedulerService(options: SchedulerServiceOptions): Service {
-  const { name, transport, records, logger, budgets, health, serviceDownTimeMs } = options;
+  const { name, transport, records, logger, budgets, health, serviceDownTimeMs, reportIntervalMs } = options;
   const liveness = new Liveness({ ...(serviceDownTimeMs !== undefined && { serviceDownTimeMs }) });
   const scheduler = new LocalScheduler({ records, logger, liveness });
   const endpoint = schedulerEndpoint({ scheduler, records, alternates: MAX_BUILD_ATTEMPTS - 1 });
@@ -64,6 +66,7 @@ export function schedulerService(options: SchedulerServiceOptions): Service {
     registry,
     ...(budgets && { budgets }),
     ...(health && { health }),
+    ...(reportIntervalMs !== undefined && { reportIntervalMs }),
     logger,
     onExit: options.onExit ?? (() => transport.close()),
   });

@@ -1,6 +1,7 @@
 import { takeAllocationsBack } from '../../db/move-allocations.js';
 import { UnexpectedStateError } from '../../errors.js';
 import { faultOf } from '../../objects/instance-fault.js';
+import type { Migration } from '../../objects/migration.js';
 import { isFinal } from '../../objects/states.js';
 import { Attempts } from '../attempts.js';
 import type { HostContext } from '../host-context.js';
@@ -32,6 +33,11 @@ export async function abandonResize({ records, logger, host }: HostContext, job:
   );
 }
 
+function isBetweenOthers(move: Migration, host: string): boolean {
+  const dest = move.find('dest_compute') ?? null;
+  return dest !== null && dest !== host && move.get('source_compute') !== host;
+}
+
 /**
  * For a host to which an instance does not come, since its move was over before that host heard of it: what a scheduler has
  * claimed there goes. Nothing happens when the instance may still come, for another reason.
@@ -41,6 +47,6 @@ export async function releaseUnused({ records, host }: HostContext, instanceUuid
   const where = instance.find('host') ?? null;
   if (where === host || (where === null && instance.get('task_state') !== null)) return;
   const moves = await records.migrations.find({ instance_uuid: instanceUuid });
-  if (moves.every((move) => isFinal(move.get('status'))))
+  if (moves.every((move) => isFinal(move.get('status')) || isBetweenOthers(move, host)))
     await records.allocations.release(instanceUuid, host);
 }

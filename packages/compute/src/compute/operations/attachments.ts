@@ -69,12 +69,23 @@ export class Attachments {
       const others = volumesOf(instance).filter((one) => one.get('volume_id') !== volumeId);
       try {
         await this.#host.virt.control.attachVolume(instance, volumeId, name);
-        await this.#keepVolumes(uuid, [...others, mapping]);
+        const attachment_id = mapping.find('attachment_id') ?? randomUUID();
+        await this.#keepVolumes(uuid, [...others, mapping.clone().update({ attachment_id })]);
       } catch (error) {
         if (!this.#host.lifetime.aborted) await this.#keepVolumes(uuid, others);
         throw error;
       }
     });
+  }
+
+  /** After the end of a run: names that were found for volumes whose attaching has not come are free. If it comes after all it brings its name. */
+  async freeReserved(): Promise<void> {
+    const { records, host } = this.#host;
+    for (const instance of await records.instances.find({ host })) {
+      const present = volumesOf(instance);
+      const attached = present.filter((one) => !isReserved(one));
+      if (attached.length < present.length) await this.#keepVolumes(instance.get('uuid'), attached);
+    }
   }
 
   /** Lets the host reach a share. The secrets of the access are not kept. */
@@ -130,6 +141,11 @@ export class Attachments {
 
 function volumesOf(instance: Instance): readonly BlockDeviceMapping[] {
   return instance.find('block_device_mapping')?.get('objects') ?? [];
+}
+
+function isReserved(mapping: BlockDeviceMapping): boolean {
+  const isOurs = mapping.find('source_type') === 'volume' && mapping.find('boot_index') === null;
+  return isOurs && mapping.find('attachment_id') === null;
 }
 
 function freeName(uuid: string, present: readonly BlockDeviceMapping[], wished: string | null): string {

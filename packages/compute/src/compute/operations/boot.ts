@@ -9,6 +9,7 @@ import { beginInBackground } from '../background.js';
 import type { HostContext } from '../host-context.js';
 import { onceAnswered, UnsettledWriteError, writeSurely } from '../sure-write.js';
 import type { WorkPool } from '../work-pool.js';
+import { releaseUnused } from './abandon-resize.js';
 
 /** What is being done to an instance while it is built here. */
 const BUILD_TASKS: readonly TaskState[] = [null, 'networking', 'block_device_mapping', 'spawning'];
@@ -69,6 +70,7 @@ export class Boot {
           one.get('host') === host && one.get('vm_state') === 'building' && one.get('task_state') === null,
       });
     } catch (error) {
+      if (error instanceof UnexpectedStateError) await releaseUnused(this.#host, uuid);
       // Nothing has been made here, and a guest that is here is another message's: only the record may be ours.
       if (error instanceof UnsettledWriteError && !lifetime.aborted) {
         await this.#attempt(uuid, () => this.#giveUp(uuid, error));

@@ -114,17 +114,31 @@ export class CrossCellAtDestination {
 
   async #finish(job: ResizeJob, imageId: string | null, signal: AbortSignal): Promise<void> {
     const { records, host } = this.#host;
+    if (await this.#hasFinished(job)) return; // a conductor asks again
     const ours = { status: ['post-migrating'], dest_compute: [host] } as const;
     await records.migrations.update(job.migrationUuid, { dest_node: host }, ours);
     const flavor = job.instance.find('new_flavor') ?? job.instance.get('flavor');
     const here = { ...sizeFields(flavor), host, node: host, task_state: 'resize_finish' } as const;
-    const coming = await records.instances.update(job.uuid, here, { task_state: ['resize_migrated'] });
+    // The latter when it was cut off: what there is of the guest is made anew.
+    const from = { task_state: ['resize_migrated', 'resize_finish'] } as const;
+    const coming = await records.instances.update(job.uuid, here, from);
     try {
+      await this.#host.virt.destroy(job.uuid);
       await this.#makeGuest(job, coming, imageId, signal);
     } catch (error) {
       if (!this.#host.lifetime.aborted) await this.#failed(job, error);
       throw error;
     }
+  }
+
+  /** Also when only its last word was cut off. Once the instance is shown here the move is over. */
+  async #hasFinished({ uuid, migrationUuid }: ResizeJob): Promise<boolean> {
+    const { records, host } = this.#host;
+    const copy = await records.instances.get(uuid);
+    const isHere = copy.get('vm_state') === 'resized' && copy.find('host') === host;
+    if (!isHere || copy.find('hidden') !== true) return false;
+    await this.#sayFinished(migrationUuid);
+    return true;
   }
 
   async #makeGuest(
@@ -150,8 +164,13 @@ export class CrossCellAtDestination {
       read: () => records.instances.get(uuid),
       isWritten: (one) => one.get('host') === host && one.get('vm_state') === 'resized',
     });
+    await this.#sayFinished(migrationUuid);
+  }
+
+  async #sayFinished(migrationUuid: string): Promise<void> {
+    const { records } = this.#host;
     // The last word: a conductor that has given up has written another status, and then the guest goes.
-    const ours = { status: ['post-migrating'] } as const;
+    const ours = { status: ['post-migrating', 'finished'] } as const;
     await writeSurely(this.#host, {
       write: () => records.migrations.update(migrationUuid, { status: 'finished' }, ours),
       read: () => records.migrations.get(migrationUuid),

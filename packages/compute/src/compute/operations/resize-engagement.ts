@@ -23,6 +23,7 @@ export class ResizeEngagement {
       requestId: job.context.requestId ?? null,
     };
     this.#held.open(keyOf(job.migrationUuid), record, async () => {
+      if (this.#host.locks.isBusy(job.uuid)) return false; // we are at it ourselves, and the records may not tell yet
       if (!(await this.#isOver(job))) return false;
       await onOver();
       return true;

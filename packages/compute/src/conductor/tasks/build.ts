@@ -44,6 +44,7 @@ export async function scheduleAndBuild(
   args: FirstArgs,
 ): Promise<void> {
   for (const [index, instance] of args.build_requests.entries()) {
+    if (conductor.isAgain === true && !(await stillUnbegun(conductor, instance.get('uuid')))) continue;
     await orError(conductor, instance, async () => {
       const spec = specAt(args, index);
       const chosen = await conductor.scheduler.selectDestinations(context, spec, [instance.get('uuid')], {
@@ -72,9 +73,10 @@ export async function buildAgain(
     const instance = await fromItsHost(conductor, sent);
     if (!instance) continue;
     await orError(conductor, instance, async () => {
-      await conductor.records.allocations.release(uuid);
       const spec = args.request_spec ?? specOf(instance);
       const { number, tried } = buildAttempts(args.filter_properties);
+      const failed = new Set([...tried, ...hostsIn(sent)]); // a host that was chosen since has the request, or is to get it
+      for (const host of failed) await conductor.records.allocations.release(uuid, host);
       if (number >= MAX_BUILD_ATTEMPTS) {
         throw new NoValidHostError(`Instance ${uuid} has failed on ${number} hosts: ${tried.join(', ')}`);
       }
@@ -103,10 +105,8 @@ const BUILD_TASKS: readonly TaskState[] = [
  * Takes a build from the host that it has failed on: the instance is as before it came there. Undefined when it is not to be
  * built any more, or another conductor has taken it. Nova's hosts have written that themselves before they ask.
  */
-async function fromItsHost(
-  { records, logger }: ConductorContext,
-  sent: Instance,
-): Promise<Instance | undefined> {
+async function fromItsHost(conductor: ConductorContext, sent: Instance): Promise<Instance | undefined> {
+  const { records, logger, isAgain } = conductor;
   const uuid = sent.get('uuid');
   const host = sent.find('host') ?? null;
   const task_state = host === null ? (['scheduling'] as const) : BUILD_TASKS;
@@ -115,9 +115,23 @@ async function fromItsHost(
     const expected = { vm_state: ['building'], task_state, host: [host] } as const;
     return await records.instances.update(uuid, nowhere, expected);
   } catch (error) {
+    const unbegun = isAgain === true ? await stillUnbegun(conductor, uuid) : undefined;
+    if (unbegun) return unbegun;
     logger.warn({ err: error, instance: uuid }, 'A build that has failed is not tried again');
     return undefined;
   }
+}
+
+/** As it is, when no host has begun with it. */
+async function stillUnbegun({ records }: ConductorContext, uuid: string): Promise<Instance | undefined> {
+  const instance = await records.instances.get(uuid);
+  const isWanted = instance.get('vm_state') === 'building' && instance.get('task_state') === 'scheduling';
+  return isWanted && (instance.find('host') ?? null) === null ? instance : undefined;
+}
+
+function hostsIn(instance: Instance): readonly string[] {
+  const host = instance.find('host') ?? null;
+  return host === null ? [] : [host];
 }
 
 interface Handing {

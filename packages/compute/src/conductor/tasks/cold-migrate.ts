@@ -16,6 +16,7 @@ import { hostListOf, nextHost } from '../next-host.js';
 import { UndoStack } from '../undo-stack.js';
 import { type CrossCellMove, CrossCellMigrateTask } from './cross-cell-migrate.js';
 import { LiveMigrateTask } from './live-migrate.js';
+import { isCold, isColdMoveOpen } from './moves-again.js';
 
 type Args = ArgsOf<ConductorMethods['migrate_server']>;
 
@@ -56,6 +57,7 @@ export class ColdMigrateTask {
   async run(): Promise<void> {
     const { records, logger } = this.#conductor;
     const uuid = this.#args.instance.get('uuid');
+    if (this.#conductor.isAgain === true && !(await isColdMoveOpen(this.#conductor, uuid))) return;
     try {
       await this.#hand(await records.instances.get(uuid));
     } catch (error) {
@@ -144,7 +146,8 @@ export class ColdMigrateTask {
     const { allocations } = this.#conductor.records;
     const [uuid, migrationUuid] = [instance.get('uuid'), migration.get('uuid')];
     this.#undo.add('what the instance has of its host', () => allocations.transfer(migrationUuid, uuid));
-    await allocations.transfer(uuid, migrationUuid);
+    const [moved] = await allocations.find({ consumer: migrationUuid }); // by an earlier attempt
+    if (!moved) await allocations.transfer(uuid, migrationUuid);
     // From here on all that the instance has is claimed at destinations, also by a scheduler whose answer was lost. The
     // move is over before it is given back: a destination that has its message all the same then finds nothing to do.
     this.#undo.add('what is claimed for the instance', async () => {
@@ -189,10 +192,6 @@ export class ColdMigrateTask {
     await new CrossCellMigrateTask(this.#conductor, this.#context, { ...move, ...between }).run();
     return true;
   }
-}
-
-function isCold(migration: Migration): boolean {
-  return ['migration', 'resize'].includes(migration.get('migration_type'));
 }
 
 function newMigration(instance: Instance, source: string, flavor: Flavor): Migration {

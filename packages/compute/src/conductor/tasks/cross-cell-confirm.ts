@@ -1,4 +1,5 @@
-import type { RequestContext } from '@ebbgate/core';
+import { MessagingTimeoutError, type RequestContext } from '@ebbgate/core';
+import { DrainingError } from '@ebbgate/rpc';
 import type { CellAccess } from '../../cells/cell-access.js';
 import { Attempts } from '../../compute/attempts.js';
 import { NO_OTHER_SIZE } from '../../compute/operations/resize-job.js';
@@ -49,20 +50,33 @@ export class CrossCellConfirmTask {
     if (!(await this.#conductor.hosts.takesRequests(source.records, fields.host))) {
       const why = 'A resize cannot be confirmed now: its source takes no new requests';
       this.#conductor.logger.warn(fields, why);
-      // When the source has begun there is no way back: a conductor comes again.
-      if (before.get('status') === 'finished') await waitAgain(ends, 'confirming');
+      await this.#putBack(ends, before);
       return;
     }
     try {
       await this.#confirm(ends, before);
     } catch (error) {
       if (!(await isConfirming(ends))) return; // another conductor has done it meanwhile
+      if (error instanceof DrainingError || error instanceof MessagingTimeoutError) {
+        this.#conductor.logger.warn({ err: error, ...fields }, 'A resize cannot be confirmed now');
+        if (error instanceof DrainingError) await this.#putBack(ends, before);
+        return; // a source that gives no answer has died, or is slow: a conductor asks again
+      }
       this.#conductor.logger.error(
         { err: error, ...fields },
         'A resize to another cell could not be confirmed',
       );
       await this.#failed(ends, error);
     }
+  }
+
+  /** The source has refused it, and it can be asked for again. Once the source has begun a conductor comes again by itself. */
+  async #putBack(ends: CrossCellEnds, before: Migration): Promise<void> {
+    if (before.get('status') !== 'finished') return;
+    const { migrations } = ends.source.records;
+    const refused = { status: ['finished', 'confirming'] } as const;
+    await migrations.update(ends.migrationUuid, { status: 'finished' }, refused);
+    await waitAgain(ends, 'confirming');
   }
 
   async #confirm({ source, target, uuid, migrationUuid }: CrossCellEnds, before: Migration): Promise<void> {

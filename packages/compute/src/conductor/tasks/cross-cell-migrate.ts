@@ -14,8 +14,7 @@ import type { Selection, SelectOptions } from '../../scheduler/scheduler.js';
 import type { ConductorContext } from '../conductor-context.js';
 import { putCopies } from './cross-cell-copies.js';
 import { type CrossCellEnds, whileBeating } from './cross-cell-ends.js';
-import { switchOver } from './cross-cell-switch.js';
-import { takeBack } from './cross-cell-take-back.js';
+import { finishMove, orTakeBack } from './cross-cell-finish.js';
 
 /** A move for which no host of the instance's own cell is right. What the instance has of its host is the migration's. */
 export interface CrossCellMove {
@@ -31,11 +30,8 @@ export interface CrossCellMove {
   readonly targets: readonly [CellAccess, ...CellAccess[]];
 }
 
-/** A host that has agreed, and what it says of the instance. */
-interface Prepared {
-  readonly dest: string;
-  readonly prepared: ResultOf<ComputeMethods['prep_snapshot_based_resize_at_dest']>;
-}
+/** What a host that has agreed says of the instance. */
+type Prepared = ResultOf<ComputeMethods['prep_snapshot_based_resize_at_dest']>;
 
 const PREPARING = { task_state: ['resize_prep'] } as const;
 
@@ -67,23 +63,13 @@ export class CrossCellMigrateTask {
     await whileBeating(
       this.#conductor,
       () => this.#ends(),
-      async () => {
-        try {
-          await this.#run();
-        } catch (error) {
-          const { registry } = this.#move;
-          const fields = { err: error, instance: this.#uuid, migration: this.#migrationUuid };
-          if ((await registry.mappings.find(this.#uuid).catch(() => undefined)) === this.#target.name) {
-            this.#conductor.logger.error(
-              fields,
-              'A record of a move between cells was not written; it is tried again later',
-            );
-            return;
-          }
-          this.#conductor.logger.error(fields, 'A move to another cell is taken back');
-          await takeBack(this.#conductor, this.#context, this.#ends(), error);
-        }
-      },
+      () =>
+        orTakeBack(
+          this.#conductor,
+          this.#context,
+          () => this.#ends(),
+          () => this.#run(),
+        ),
     );
   }
 
@@ -91,12 +77,11 @@ export class CrossCellMigrateTask {
     const selections = await this.#choose();
     await this.#move.registry.mappings.set(this.#uuid, this.#move.source.name);
     await this.#setUpTarget();
-    const { dest, prepared } = await this.#prepareDestination(selections);
+    const prepared = await this.#prepareDestination(selections);
     // Not a fault of that host: when it cannot be written all is taken back, and the host is told.
     await this.#target.records.instances.update(this.#uuid, { migration_context: prepared });
-    const imageId = await this.#prepareSource();
-    await this.#finishAtDestination(dest, imageId);
-    await switchOver(this.#ends());
+    await this.#prepareSource();
+    await finishMove(this.#context, this.#ends());
   }
 
   #ends(): CrossCellEnds {
@@ -159,7 +144,7 @@ export class CrossCellMigrateTask {
     for (const [index, { host }] of selections.entries()) {
       try {
         if (index > 0) await this.#claimNext(host);
-        return { dest: host, prepared: await this.#prepareAt(host) };
+        return await this.#prepareAt(host);
       } catch (error) {
         last = error;
         const fields = { err: error, host, instance: this.#uuid };
@@ -176,7 +161,7 @@ export class CrossCellMigrateTask {
     await this.#target.scheduler.selectDestinations(this.#context, this.#move.spec, [this.#uuid], only);
   }
 
-  async #prepareAt(host: string): Promise<Prepared['prepared']> {
+  async #prepareAt(host: string): Promise<Prepared> {
     const { records, computeApi } = this.#target;
     // At once, and not when it is up again: the call would wait in its queue (B11).
     if (!(await this.#conductor.hosts.takesRequests(records, host)))
@@ -200,9 +185,8 @@ export class CrossCellMigrateTask {
   }
 
   /** Step 4: the disks go into an image, unless they are on volumes. */
-  async #prepareSource(): Promise<string | null> {
+  async #prepareSource(): Promise<void> {
     const { source } = this.#move;
-    const target = this.#target;
     const before = await source.records.instances.get(this.#uuid);
     const imageId = (before.find('image_ref') ?? '') === '' ? null : randomUUID();
     const instance = await this.#note({ image: imageId ?? '' });
@@ -210,23 +194,5 @@ export class CrossCellMigrateTask {
     const host = migration.get('source_compute');
     const args = { instance, migration, snapshot_id: imageId };
     await source.computeApi.call(this.#context, 'prep_snapshot_based_resize_at_source', host, args);
-    const sent = await source.records.instances.get(this.#uuid);
-    await target.records.instances.update(this.#uuid, {
-      task_state: 'resize_migrated',
-      power_state: sent.get('power_state'),
-    });
-    const preparing = { status: ['pre-migrating'] } as const;
-    await target.records.migrations.update(this.#migrationUuid, { status: 'post-migrating' }, preparing);
-    return imageId;
-  }
-
-  /** Step 5: the guest is made of the image. */
-  async #finishAtDestination(host: string, imageId: string | null): Promise<void> {
-    const { records, computeApi } = this.#target;
-    await computeApi.call(this.#context, 'finish_snapshot_based_resize_at_dest', host, {
-      instance: await records.instances.get(this.#uuid),
-      migration: await records.migrations.get(this.#migrationUuid),
-      snapshot_id: imageId,
-    });
   }
 }

@@ -1,4 +1,4 @@
-import type { RequestContext } from '@ebbgate/core';
+import { MessagingTimeoutError, type RequestContext } from '@ebbgate/core';
 import type { ConductorMethods } from '../../rpc/conductor-methods.js';
 import type { ArgsOf } from '../../rpc/methods.js';
 import type { ConductorContext } from '../conductor-context.js';
@@ -56,10 +56,19 @@ export class CrossCellRevertTask {
       await this.#comeBack(ends);
     } catch (error) {
       if (await isBack(ends)) return; // another conductor has done it meanwhile, or does the rest
-      const fields = { err: error, migration: ends.migrationUuid };
-      this.#conductor.logger.error(fields, 'A resize to another cell could not be reverted');
-      await takeBack(this.#conductor, this.#context, ends, error);
+      await this.#failed(ends, error);
     }
+  }
+
+  async #failed(ends: CrossCellEnds, error: unknown): Promise<void> {
+    const { logger } = this.#conductor;
+    const fields = { err: error, migration: ends.migrationUuid };
+    if (error instanceof MessagingTimeoutError && isDeleted((await recordsOf(ends)).copy)) {
+      logger.warn(fields, 'The source of a revert gives no answer: a conductor asks again');
+      return;
+    }
+    logger.error(fields, 'A resize to another cell could not be reverted');
+    await takeBack(this.#conductor, this.#context, ends, error);
   }
 
   async #leave(ends: CrossCellEnds, host: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { notesOf } from '../../cells/move-notes.js';
 import type { CrossCellEnds } from './cross-cell-ends.js';
 
 /**
@@ -12,10 +13,12 @@ export async function switchOver(ends: CrossCellEnds): Promise<void> {
     const sent = { task_state: ['resize_migrated'] } as const; // it is not being deleted
     await here.instances.update(uuid, { hidden: true }, sent);
     const left = { status: 'finished', hidden: true } as const;
-    await here.migrations.update(migrationUuid, left, { status: ['post-migrating'] });
+    await here.migrations.update(migrationUuid, left, { status: ['post-migrating', 'finished'] });
   }
   await registry.mappings.set(uuid, target.name);
   const shown = { hidden: false } as const;
   await target.records.instances.update(uuid, shown);
   await target.records.migrations.update(migrationUuid, shown);
+  const image = notesOf(await here.instances.get(uuid))?.image ?? '';
+  if (image !== '') await registry.images.remove(image); // its destination may have been cut off before it did
 }

@@ -18,6 +18,7 @@ import type { ArgsOf } from '../../rpc/methods.js';
 import type { ConductorContext } from '../conductor-context.js';
 import { handOver } from '../hand-over.js';
 import { UndoStack } from '../undo-stack.js';
+import { isLiveMigrationOpen } from './moves-again.js';
 
 type Args = ArgsOf<ConductorMethods['live_migrate_instance']>;
 
@@ -50,6 +51,8 @@ export class LiveMigrateTask {
   async run(): Promise<void> {
     const { records, logger } = this.#conductor;
     const uuid = this.#args.instance.get('uuid');
+    const conductor = this.#conductor;
+    if (conductor.isAgain === true && !(await isLiveMigrationOpen(conductor, this.#context, uuid))) return;
     try {
       await this.#hand(await records.instances.get(uuid));
     } catch (error) {

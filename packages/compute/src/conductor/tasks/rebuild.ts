@@ -2,7 +2,7 @@ import type { RequestContext } from '@ebbgate/core';
 import { NoValidHostError, UnexpectedStateError } from '../../errors.js';
 import { faultOf } from '../../objects/instance-fault.js';
 import type { Instance } from '../../objects/instance.js';
-import type { Migration } from '../../objects/migration.js';
+import type { Migration, MigrationFields } from '../../objects/migration.js';
 import type { RequestSpec } from '../../objects/request-spec.js';
 import type { ConductorMethods } from '../../rpc/conductor-methods.js';
 import type { ArgsOf } from '../../rpc/methods.js';
@@ -35,6 +35,7 @@ export class RebuildTask {
     const uuid = this.#args.instance.get('uuid');
     try {
       const instance = await records.instances.get(uuid);
+      if (this.#conductor.isAgain === true && !(await this.#isOpen(instance))) return;
       if (this.#args.recreate) await this.#evacuate(instance);
       else await this.#rebuild(instance);
     } catch (error) {
@@ -45,6 +46,14 @@ export class RebuildTask {
       this.#undo.addFirst('the instance', () => this.#reset(uuid, error));
       await this.#undo.undo();
     }
+  }
+
+  /** Of one that an earlier run was cut off in: has no host begun with it? */
+  async #isOpen(instance: Instance): Promise<boolean> {
+    if (instance.get('task_state') !== 'rebuilding') return false;
+    if (!this.#args.recreate) return true;
+    const newest = (await this.#evacuations(instance.get('uuid'))).at(-1)?.get('status');
+    return newest === 'accepted' || newest === 'error'; // or it has failed: then the instance is to be told so
   }
 
   async #reset(uuid: string, error: unknown): Promise<void> {
@@ -67,7 +76,7 @@ export class RebuildTask {
     this.#undo.add('the evacuation', () =>
       records.migrations.update(migration.get('uuid'), { status: 'error' }, { status: ['accepted'] }),
     );
-    const dest = await this.#choose(instance, migration.get('source_compute'));
+    const dest = await this.#choose(instance, migration);
     this.#undo.add('the claim', () => records.allocations.release(uuid, dest));
     const chosen = await records.migrations.update(
       migration.get('uuid'),
@@ -80,26 +89,39 @@ export class RebuildTask {
   }
 
   async #migrationOf(uuid: string): Promise<Migration> {
-    const wanted = { instance_uuid: uuid, migration_type: 'evacuation', status: 'accepted' } as const;
-    const migration = (await this.#conductor.records.migrations.find(wanted)).at(-1);
+    const migration = (await this.#evacuations(uuid, { status: 'accepted' })).at(-1);
     if (!migration) throw new UnexpectedStateError(`No evacuation of instance ${uuid} was asked for`);
     return migration;
   }
 
+  #evacuations(uuid: string, where: Partial<MigrationFields> = {}): Promise<readonly Migration[]> {
+    const evacuations = { instance_uuid: uuid, migration_type: 'evacuation' } as const;
+    return this.#conductor.records.migrations.find({ ...evacuations, ...where });
+  }
+
   /** The request names hosts that have refused: those that drain send an evacuation back (`decisions.md` 24). */
-  async #choose(instance: Instance, source: string): Promise<string> {
+  async #choose(instance: Instance, migration: Migration): Promise<string> {
     const { records, scheduler } = this.#conductor;
     const uuid = instance.get('uuid');
+    const source = migration.get('source_compute');
+    const wanted = await this.#wished(migration);
     for (const { host } of await records.allocations.find({ consumer: uuid })) {
       if (host !== source) await records.allocations.release(uuid, host); // of a host that has refused
     }
-    const { host, request_spec: spec } = this.#args;
+    const { request_spec: spec } = this.#args;
     if (spec === null) throw new NoValidHostError('An evacuation needs its request specification');
-    const wishes = { ignoreHosts: [source], ...(host !== null && { onlyHosts: [host] }) };
+    const wishes = { ignoreHosts: [source], ...(wanted !== null && { onlyHosts: [wanted] }) };
     const [selections] = await scheduler.selectDestinations(this.#context, anywhere(spec), [uuid], wishes);
     const [selection] = selections ?? [];
     if (!selection) throw new NoValidHostError('No host can take the instance');
     return selection.host;
+  }
+
+  /** What its user wishes; or the host that an earlier run has asked already, as long as that may begin. */
+  async #wished(migration: Migration): Promise<string | null> {
+    const { isAgain, hosts, records } = this.#conductor;
+    const asked = isAgain === true ? (migration.find('dest_compute') ?? null) : null;
+    return asked !== null && (await hosts.takesRequests(records, asked)) ? asked : this.#args.host;
   }
 
   async #hand(host: string, instance: Instance, migration: Migration | null): Promise<void> {

@@ -25,6 +25,7 @@ export async function unshelve(
   const undo = new UndoStack(logger);
   try {
     const instance = await records.instances.get(uuid);
+    if (conductor.isAgain === true && !isOpen(instance)) return;
     if (instance.get('vm_state') === 'shelved') await startWhereItIs(conductor, context, instance);
     else await sendToHost(conductor, context, instance, args.request_spec, undo);
   } catch (error) {
@@ -40,6 +41,12 @@ export async function unshelve(
   }
 }
 
+/** Of one that an earlier run was cut off in: has no host begun with it? */
+function isOpen(instance: Instance): boolean {
+  const task = instance.get('task_state');
+  return task === 'unshelving' || (task === 'powering-on' && instance.get('vm_state') === 'shelved');
+}
+
 async function startWhereItIs(
   { records, computeApi }: ConductorContext,
   context: RequestContext,
@@ -50,7 +57,7 @@ async function startWhereItIs(
   const instance = await records.instances.update(
     shelved.get('uuid'),
     { task_state: 'powering-on' },
-    { task_state: ['unshelving'], host: [host] },
+    { task_state: ['unshelving', 'powering-on'], host: [host] },
   );
   await computeApi.cast(context, 'start_instance', host, { instance });
 }

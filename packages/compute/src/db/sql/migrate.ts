@@ -2,6 +2,7 @@ import { ConfigurationError } from '@ebbgate/core';
 import { type Kysely, type Migration, Migrator, sql } from 'kysely';
 import { firstTables } from './migrations/0001-records.js';
 import { numberedServices } from './migrations/0002-services.js';
+import { forcedDownNotes } from './migrations/0003-forced-down-notes.js';
 import type { Engine } from './engine.js';
 
 const TABLE = 'schema_migrations';
@@ -9,7 +10,11 @@ const LOCK_TABLE = 'schema_migrations_lock';
 
 /** All steps from an empty database to the present tables, in order; what is released is never changed. */
 function migrations(kind: Engine['kind']): Readonly<Record<string, Migration>> {
-  return { '0001-records': firstTables(kind), '0002-services': numberedServices(kind) };
+  return {
+    '0001-records': firstTables(kind),
+    '0002-services': numberedServices(kind),
+    '0003-forced-down-notes': forcedDownNotes,
+  };
 }
 
 /**

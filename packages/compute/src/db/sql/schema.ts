@@ -53,6 +53,8 @@ export interface ServiceColumns {
   readonly reported_at_ms: number;
   /** JSON; null: it does not drain. */
   readonly drain: string | null;
+  /** JSON; null: it is not forced down, or nobody knows by whom. */
+  readonly forced_down_note: string | null;
 }
 
 interface ResourceColumns {

@@ -1,6 +1,7 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
-import { firstReport, notRegistered } from '../memory-services.js';
+import { firstReport, noteNow, notRegistered } from '../memory-services.js';
 import type {
+  ForcedDownNote,
   ServiceChanges,
   ServiceFilter,
   ServiceRecord,
@@ -10,6 +11,9 @@ import type {
 import type { DrainSight } from '../../servicegroup/drain-sight.js';
 import type { ServiceColumns } from './schema.js';
 import type { SqlDatabase } from './sql-database.js';
+
+/** The largest number that the column has room for. */
+const LAST_ID = 2 ** 31 - 1;
 
 /** The last report of each service, in an SQL database. */
 export class SqlServices implements ServiceRepository {
@@ -56,6 +60,7 @@ export class SqlServices implements ServiceRepository {
   }
 
   async find({ binary, host, uuid, id }: ServiceFilter): Promise<readonly ServiceRecord[]> {
+    if (id !== undefined && id > LAST_ID) return []; // PostgreSQL refuses to look for it
     const rows = await this.#database.read((db) => {
       let query = db.selectFrom('services').selectAll().orderBy('id');
       if (binary !== undefined) query = query.where('binary', '=', binary);
@@ -81,12 +86,17 @@ export class SqlServices implements ServiceRepository {
   }
 
   async update(binary: string, host: string, changes: ServiceChanges): Promise<ServiceRecord> {
-    const { disabled, disabledReason, forcedDown } = changes;
+    const { disabled, disabledReason, forcedDown, forcedDownNote } = changes;
     const columns = {
       ...(disabled !== undefined && { disabled: Number(disabled) }),
       ...(disabledReason !== undefined && { disabled_reason: disabledReason }),
       ...(forcedDown !== undefined && { forced_down: Number(forcedDown) }),
       ...(forcedDown === true && { epoch: sql<number>`epoch + 1 - forced_down` }), // rises when it was not forced down
+      ...(forcedDown === true && {
+        forced_down_note: sql<string>`case when forced_down = 1 then forced_down_note else ${jsonText(noteNow())} end`,
+      }),
+      ...(forcedDownNote !== undefined && { forced_down_note: jsonText(noteNow(forcedDownNote)) }),
+      ...(forcedDown === false && { forced_down_note: null }),
     };
     if (Object.keys(columns).length === 0) return this.get(binary, host);
     const row = await this.#database.write((db) =>
@@ -126,7 +136,7 @@ function reported(report: ServiceReport) {
   return {
     state,
     reported_at_ms: Math.round(reportedAtMs),
-    drain: drainText(report.drain),
+    drain: jsonText(report.drain),
     report_count: sql<number>`services.report_count + 1`,
     ...(topic !== undefined && { topic }),
     ...(version !== undefined && { version }),
@@ -151,12 +161,13 @@ function rowOf(record: Omit<ServiceRecord, 'id'>): Insertable<ServiceColumns> {
     report_count: record.reportCount,
     started_at_ms: Math.round(record.startedAtMs),
     reported_at_ms: Math.round(record.reportedAtMs),
-    drain: drainText(record.drain),
+    drain: jsonText(record.drain),
+    forced_down_note: jsonText(record.forcedDownNote),
   };
 }
 
-function drainText(drain: DrainSight | null | undefined): string | null {
-  return drain ? JSON.stringify(drain) : null;
+function jsonText(value: DrainSight | ForcedDownNote | null | undefined): string | null {
+  return value ? JSON.stringify(value) : null;
 }
 
 function recordOf(row: Selectable<ServiceColumns>): ServiceRecord {
@@ -175,6 +186,8 @@ function recordOf(row: Selectable<ServiceColumns>): ServiceRecord {
     disabled: row.disabled === 1,
     disabledReason: row.disabled_reason,
     forcedDown: row.forced_down === 1,
+    forcedDownNote:
+      row.forced_down_note === null ? null : (JSON.parse(row.forced_down_note) as ForcedDownNote), // likewise
     epoch: row.epoch,
     reportCount: row.report_count,
   });

@@ -1,33 +1,42 @@
 import { randomUUID } from 'node:crypto';
-import type { BootRequest } from '../api/servers.js';
 import { Destination } from '../objects/destination.js';
 import type { Flavor } from '../objects/flavor.js';
 import { ImageMeta, ImageMetaProps } from '../objects/image-meta.js';
-import { Instance } from '../objects/instance.js';
+import { Instance, type InstanceFields } from '../objects/instance.js';
+import type { NetworkRequestList } from '../objects/network-request.js';
 import { RequestSpec } from '../objects/request-spec.js';
-import { OPERATOR } from './work.js';
+import type { BootRequest } from './servers.js';
 
-/** What an operator says of a new instance. */
+/** What is said of a new instance. */
 export interface NewInstance {
   readonly name: string;
+  readonly owner: { readonly userId: string; readonly projectId: string };
   readonly flavor: Flavor;
   /** Id of the image. */
   readonly image: string;
   /** Only there, if it passes the filters; null: the scheduler chooses. */
   readonly host: string | null;
+  /** There, whether it is up or not; default null: none is forced. */
+  readonly forcedHost?: string | null;
   readonly zone: string | null;
   readonly hints: Readonly<Record<string, readonly string[]>>;
+  /** More of its record. */
+  readonly more?: Partial<Pick<InstanceFields, 'hostname' | 'display_description' | 'metadata' | 'key_name'>>;
+  /** For the guest; default null: it is made. */
+  readonly adminPassword?: string | null;
+  /** Default null: those of the project. */
+  readonly networks?: NetworkRequestList | null;
 }
 
 /** That as Nova's API would send it. */
 export function bootRequest(wanted: NewInstance): BootRequest {
-  const { name, flavor, zone } = wanted;
+  const { name, owner, flavor, zone, host, forcedHost = null, networks = null } = wanted;
   const uuid = randomUUID();
-  const owner = { user_id: OPERATOR.userId, project_id: OPERATOR.projectId };
+  const ids = { user_id: owner.userId, project_id: owner.projectId };
   const image = { id: wanted.image, name: wanted.image, status: 'active', disk_format: 'qcow2' };
   const instance = Instance.create({
     uuid,
-    ...owner,
+    ...ids,
     display_name: name,
     hostname: name,
     image_ref: wanted.image,
@@ -46,29 +55,29 @@ export function bootRequest(wanted: NewInstance): BootRequest {
     system_metadata: {},
     terminated_at: null,
     deleted: false,
+    ...wanted.more,
   });
   const requestSpec = RequestSpec.create({
     instance_uuid: uuid,
-    ...owner,
+    ...ids,
     flavor,
     image: ImageMeta.create({ ...image, container_format: 'bare', properties: ImageMetaProps.create({}) }),
     num_instances: 1,
     availability_zone: zone,
-    force_hosts: null,
+    force_hosts: forcedHost === null ? null : [forcedHost],
     ignore_hosts: null,
-    requested_destination:
-      wanted.host === null ? null : Destination.create({ host: wanted.host, node: null }),
+    requested_destination: host === null ? null : Destination.create({ host, node: null }),
     instance_group: null,
     scheduler_hints: wanted.hints,
     is_bfv: false,
-    requested_networks: null,
+    requested_networks: networks,
   });
   return {
     instance,
     requestSpec,
     image: { ...image, container_format: 'bare', properties: {} },
-    adminPassword: null,
-    requestedNetworks: null,
+    adminPassword: wanted.adminPassword ?? null,
+    requestedNetworks: networks,
     blockDeviceMapping: null,
   };
 }
