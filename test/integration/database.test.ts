@@ -78,7 +78,7 @@ function describeLasting(name: string, newDatabase: () => Promise<string>): void
       for (const worker of workers) worker.kill();
       await Promise.all(workers.map(({ ended }) => ended));
       expect(log.at('info').map(({ fields }) => fields['taken'])).to.deep.equal([
-        ['0001-records', '0002-services'],
+        ['0001-records', '0002-services', '0003-forced-down-notes'],
       ]);
     });
 

@@ -47,7 +47,10 @@ export function tellSupervisor(
   return notices;
 }
 
-/** At most one `systemd-notify` at a time: what has changed meanwhile is told by the next. */
+/**
+ * At most one `systemd-notify` at a time: what has changed meanwhile is told by the next. But for the first word of an end,
+ * which may be over before that.
+ */
 class SystemdNotices implements SupervisorNotices {
   readonly #look: () => SupervisorStatus;
   readonly #logger: Logger;
@@ -67,9 +70,13 @@ class SystemdNotices implements SupervisorNotices {
   }
 
   update(): void {
-    if (this.#state === 'telling') this.#state = 'to tell again';
-    if (this.#state !== 'idle') return;
+    if (this.#state === 'ended') return;
     const now = this.#look();
+    const isEnd = now.phase === 'stopping' && this.#told.phase !== 'stopping';
+    if (this.#state !== 'idle' && !isEnd) {
+      this.#state = 'to tell again';
+      return;
+    }
     const words = [...this.#news(now)];
     this.#told = now;
     if (words.length > 0) this.#tell(words);

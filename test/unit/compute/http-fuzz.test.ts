@@ -98,4 +98,17 @@ describe('compute: contract of the HTTP API', () => {
       },
       { rateLimit: 0, evacuationLookMs: 1 },
     )).timeout(20_000);
+
+  it('has a server as it was when its delete cannot be sent, whatever is done to it (HTTP-03)', () =>
+    withHttp(async (bed) => {
+      const uuid = (await populate(bed)).at(-1) ?? '';
+      const { instances, services } = bed.records;
+      await instances.update(uuid, { progress: 40 });
+      await services.update('compute', 'h1', { forcedDown: true }); // so its network is to be freed here
+      const before = await stateOf(bed);
+      expect((await bed.send('DELETE', `/v2.1/servers/${uuid}`)).status).to.equal(503);
+      expect(await stateOf(bed))
+        .to.equal(before)
+        .and.contain('"progress":40');
+    }));
 });

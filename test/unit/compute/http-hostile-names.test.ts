@@ -6,7 +6,7 @@ import { withHttp } from './http-bed.js';
 
 const LIST = '/v2.1/os-services';
 /** They do something to a terminal, turn what stands beside them, cannot be seen, or are half of a character. */
-const UNSEEN = ['\0', '\u001b[31m', '\r\n', '\u009b', '\u202e', '\u2066', '\u200b', '\u2028', '\ud800'];
+const UNSEEN = ['\0', '\u001b[31m', '\u007f', '\u009b', '\u202e', '\u2066', '\u200b', '\u2028', '\ud800'];
 
 describe('compute: hostile names at the HTTP API', () => {
   it('are no names: what is not seen, as upstream (SEC-06)', () =>
@@ -23,6 +23,7 @@ describe('compute: hostile names at the HTTP API', () => {
       for (const name of ['<b>&"\'', '--database', '__proto__', 'für 人 🚀', '../..'])
         expect(await made({ name, description: `${name}\n` }), name).to.equal('taken');
       expect(await made({ description: 'two\r\n\tlines' })).to.equal('taken');
+      expect(await made({ name: 'two\nlines' })).to.contain('name');
     }));
 
   it('are no projects in a path: no header and no record gets them (SEC-06)', () =>

@@ -78,6 +78,15 @@ describe('compute: slow clients of the HTTP API', () => {
       await bed.tasks.whenIdle();
     }));
 
+  it('that go with several requests unanswered leave no task behind (HTTP-01)', () =>
+    withServer({}, async ({ bed, open }) => {
+      const socket = await open();
+      socket.pause().write(`${LONG}${LONG}${LIST}`);
+      await begun(bed, 3);
+      socket.destroy();
+      await bed.tasks.whenIdle();
+    }));
+
   it('may be idle longer between two requests than in one', () =>
     withServer({ readMs: 5 }, async ({ bed, open }) => {
       const accepted = once(bed.app.fastify.server, 'connection') as Promise<[Socket]>;

@@ -117,8 +117,13 @@ export class Fence {
   /** Never rejects: what cannot be read now is read the next time, or told by a report. */
   async #look(until: AbortSignal): Promise<void> {
     const { services, host, recheckMs } = this.#parts;
-    while (!until.aborted) {
-      await pause(Math.min(recheckMs, LOOK_MS), until).catch(() => undefined);
+    const everyMs = Math.min(recheckMs, LOOK_MS);
+    const paused = (): Promise<boolean> =>
+      pause(everyMs, until).then(
+        () => true,
+        () => false,
+      );
+    while (await paused()) {
       const record = await services.get('compute', host).catch(() => undefined);
       if (!until.aborted) this.hear(record);
     }

@@ -114,9 +114,12 @@ export class HttpServer implements DrainableServer {
 
   #watch(server: Server): void {
     server.on('connection', (socket: Socket) => {
-      this.#connections.set(socket, new Set());
+      const answers = new Set<ServerResponse>();
+      this.#connections.set(socket, answers);
       socket.once('close', () => {
         this.#connections.delete(socket);
+        // Of those that wait for the answer before them Node does not tell.
+        for (const answer of answers) if (!answer.socket) answer.emit('close');
         this.#tellIdle();
       });
     });

@@ -34,14 +34,18 @@ export async function overControl(
   socket.on('close', () => {
     lines.close(); // it hears of an end that the other side announces, and of no other
   });
-  for await (const line of lines) {
-    const answer = answerSchema.parse(JSON.parse(line));
-    if ('exit' in answer) {
-      socket.destroy();
-      return answer.exit;
+  try {
+    for await (const line of lines) {
+      const answer = answerSchema.parse(JSON.parse(line));
+      if ('exit' in answer) {
+        socket.destroy();
+        return answer.exit;
+      }
+      if ('out' in answer) terminal.out(answer.out);
+      else terminal.err(answer.err);
     }
-    if ('out' in answer) terminal.out(answer.out);
-    else terminal.err(answer.err);
+  } catch (error) {
+    if (!socket.errored) throw error; // readline passes on how its input has ended; without an exit code that says nothing more
   }
   if (terminal.signal.aborted) return OPERATOR_EXIT.interrupted;
   throw new OperatorError('The all-in-one has ended meanwhile');

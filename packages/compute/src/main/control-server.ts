@@ -68,6 +68,7 @@ async function serveOne(socket: Socket, doCommand: DoCommand): Promise<void> {
     gone.abort(new Error('the operator has gone away'));
   });
   const lines = createInterface({ input: socket });
+  lines.on('error', () => undefined); // of the socket, where it is heard: nobody hears it here once the line has come
   const [line] = (await once(lines, 'line', { signal: gone.signal })) as [string]; // as Node says
   const { argv, screen } = requestSchema.parse(JSON.parse(line));
   const say = (answer: ControlAnswer): void => {
