@@ -41,7 +41,8 @@ for (const name of packageNames()) {
   const report = withOneKindOfQuotes(readFileSync(config.reportFilePath, 'utf8'));
   const isNew = !existsSync(path) || readFileSync(path, 'utf8') !== report;
   if (isNew && local) writeFileSync(path, report);
-  if (isNew) console.log(`${name}: ${local ? 'report written' : 'out of date; run `npm run api` and commit it'}`);
+  if (isNew)
+    console.log(`${name}: ${local ? 'report written' : 'out of date; run `npm run api` and commit it'}`);
   if (!succeeded) console.log(`${name}: ${errorCount} errors`);
   failed ||= !succeeded || (isNew && !local);
 }
