@@ -10,6 +10,7 @@ const OF_TESTS = [
   'python3-nova',
   'python3-openstackclient',
   'chromium',
+  'systemd',
 ];
 
 const names = process.argv.slice(2);

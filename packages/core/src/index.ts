@@ -69,6 +69,7 @@ export {
   serializerMethods,
 } from './serializer.js';
 export { Target, type TargetOptions } from './target.js';
+export { isThenable } from './thenable.js';
 export { TimerEntry, TimerWheel, timers } from './timer-wheel.js';
 export { TransportHost, type TransportHostParts } from './transport-host.js';
 export { TransportQuery } from './transport-query.js';

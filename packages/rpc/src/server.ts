@@ -1,6 +1,7 @@
 import {
   type ContextValues,
   InvalidTargetError,
+  isThenable,
   type MaybePromise,
   MessageServer,
   RequestContext,
@@ -208,13 +209,6 @@ function sourceOf(target: Target, transport: Transport): { exchange: string; top
     throw new InvalidTargetError("A server's target must have topic and server names specified", target);
   }
   return Object.freeze({ exchange, topic, server });
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return (
-    value instanceof Promise ||
-    (typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function')
-  );
 }
 
 function deserialized(

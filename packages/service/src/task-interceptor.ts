@@ -1,3 +1,4 @@
+import { isThenable } from '@ebbgate/core';
 import type { ServerInterceptor, ServerRequest } from '@ebbgate/rpc';
 import type { TaskHandle, TaskRegistry } from './task-registry.js';
 
@@ -57,10 +58,6 @@ function untilSettled(task: TaskHandle, outcome: PromiseLike<unknown>): Promise<
     },
   );
   return running;
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
 
 /** To find out what a request is about must never keep it from being served. */

@@ -1,8 +1,10 @@
 import { type Logger, within } from '@ebbgate/core';
+import { orUndefined } from '../cells/cell-access.js';
 import type { ServiceRecord, ServiceRepository } from '../db/repositories.js';
 import { FencedError, RecordNotFoundError } from '../errors.js';
 import type { HostEpoch } from '../servicegroup/host-epoch.js';
 import { pause } from '../virt/pause.js';
+import { tryAgain } from './try-again.js';
 
 /** What a host does that finds itself forced down when it starts: cleans up and waits, or does not start. */
 export type ForcedDownStart = 'clean-up' | 'refuse';
@@ -24,8 +26,6 @@ export interface FenceParts {
 
 /** While it waits it looks so often whether it was called up again, whatever the interval of its reports. */
 const LOOK_MS = 1000;
-const FIRST_RETRY_MS = 100;
-const LAST_RETRY_MS = 10_000;
 
 /**
  * Keeps one run of a host passive while it is forced down (COMP-14). A run that finds itself forced down at its start cleans
@@ -132,15 +132,13 @@ export class Fence {
   /** Without the record it is not known whether the host may serve: it is asked for again and again. */
   async #read(signal: AbortSignal): Promise<ServiceRecord | undefined> {
     const { services, host, logger } = this.#parts;
-    for (let delayMs = FIRST_RETRY_MS; ; delayMs = Math.min(delayMs * 2, LAST_RETRY_MS)) {
-      try {
-        return await services.get('compute', host);
-      } catch (error) {
-        if (error instanceof RecordNotFoundError) return undefined;
-        if (delayMs === FIRST_RETRY_MS)
-          logger.warn({ err: error }, 'Whether this host is forced down cannot be read yet: the start waits');
-        await pause(delayMs, signal);
-      }
-    }
+    let isTold = false;
+    const onFailure = (error: unknown): void => {
+      if (error instanceof RecordNotFoundError) throw error;
+      if (!isTold)
+        logger.warn({ err: error }, 'Whether this host is forced down cannot be read yet: the start waits');
+      isTold = true;
+    };
+    return orUndefined(tryAgain(() => services.get('compute', host), onFailure, signal));
   }
 }

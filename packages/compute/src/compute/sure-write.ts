@@ -1,7 +1,7 @@
 import { MessagingError, MessagingTimeoutError } from '@ebbgate/core';
 import { UnexpectedStateError } from '../errors.js';
-import { pause } from '../virt/pause.js';
 import type { HostContext } from './host-context.js';
+import { tryAgain } from './try-again.js';
 
 /** Codes that tell of the way to the records, not of what is in them: what was asked for may have happened. */
 const UNANSWERED: ReadonlySet<string> = new Set([
@@ -11,8 +11,6 @@ const UNANSWERED: ReadonlySet<string> = new Set([
   'ERR_BACKPRESSURE',
   'ERR_DATABASE',
 ]);
-const FIRST_RETRY_MS = 100;
-const LAST_RETRY_MS = 10_000;
 
 /** How long, and how, records are waited for. */
 export type Patience = Pick<HostContext, 'lifetime' | 'logger' | 'recordsPatienceMs'>;
@@ -61,16 +59,14 @@ export async function writeSurely<Record>(host: Patience, steps: SureWrite<Recor
 export async function onceAnswered<T>(host: Patience, step: () => Promise<T>): Promise<T> {
   const { lifetime, logger, recordsPatienceMs } = host;
   const lastMs = performance.now() + recordsPatienceMs;
-  for (let delayMs = FIRST_RETRY_MS; ; delayMs = Math.min(delayMs * 2, LAST_RETRY_MS)) {
-    try {
-      return await step();
-    } catch (error) {
-      if (!(error instanceof MessagingError) || !UNANSWERED.has(error.code)) throw error;
-      if (performance.now() + delayMs > lastMs) {
-        throw new UnsettledWriteError('The records have not answered', { cause: error });
-      }
-      logger.warn({ err: error }, 'The records do not answer: the operation waits');
-      await pause(delayMs, lifetime);
+  const onFailure = (error: unknown, delayMs: number): void => {
+    // One that was waited for already is not waited for as long once more.
+    if (error instanceof UnsettledWriteError) throw error;
+    if (!(error instanceof MessagingError) || !UNANSWERED.has(error.code)) throw error;
+    if (performance.now() + delayMs > lastMs) {
+      throw new UnsettledWriteError('The records have not answered', { cause: error });
     }
-  }
+    logger.warn({ err: error }, 'The records do not answer: the operation waits');
+  };
+  return tryAgain(step, onFailure, lifetime);
 }

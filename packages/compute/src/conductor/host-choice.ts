@@ -32,8 +32,7 @@ export class HostChoice {
   }
 
   async #upService(records: Records, host: string): Promise<ServiceRecord | undefined> {
-    const services = await records.services.list('compute');
-    const service = services.find((one) => one.host === host);
+    const [service] = await records.services.find({ binary: 'compute', host });
     return service && this.livenessOf(records).isUp(service) ? service : undefined;
   }
 }

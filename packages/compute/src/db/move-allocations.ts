@@ -1,3 +1,4 @@
+import type { Instance } from '../objects/instance.js';
 import type { AllocationRepository } from './repositories.js';
 
 /** An instance on its way from one host to another, as far as it concerns what it has of the two. */
@@ -21,4 +22,10 @@ export async function takeAllocationsBack(
     await allocations.release(instanceUuid);
   }
   await allocations.transfer(migrationUuid, instanceUuid);
+}
+
+/** After an instance was given something back: a delete has released what it had before that. */
+export async function releaseIfDeleted(allocations: AllocationRepository, now: Instance): Promise<void> {
+  if (now.get('task_state') === 'deleting' || now.get('vm_state') === 'deleted')
+    await allocations.release(now.get('uuid'));
 }

@@ -66,3 +66,8 @@ export const Migration: ObjectDefinition<MigrationFields> = defineObject<Migrati
   '1.7',
   ['created_at', 'updated_at', 'deleted_at'],
 );
+
+/** Both kinds of moves of an instance that is shut down. */
+export function isCold(migration: Migration): boolean {
+  return ['migration', 'resize'].includes(migration.get('migration_type'));
+}

@@ -30,7 +30,7 @@ export class LiveMigrationEnd {
       records.allocations.release(job.migrationUuid),
     );
     const status = failure === undefined ? 'completed' : 'error';
-    await onceAnswered(this.#host, () => records.migrations.update(job.migrationUuid, { status }));
+    await records.migrations.update(job.migrationUuid, { status });
     if (failure !== undefined) throw failure.error;
   }
 
@@ -140,7 +140,7 @@ export class LiveMigrationEnd {
     const { host } = this.#host;
     const { instances } = this.#host.records;
     const { uuid, dest } = job;
-    const instance = await onceAnswered(this.#host, () => instances.get(uuid));
+    const instance = await instances.get(uuid);
     if (instance.get('vm_state') === 'deleted') {
       await this.drop(job);
       return true;

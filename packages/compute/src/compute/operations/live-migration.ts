@@ -6,7 +6,7 @@ import type { MigrationStatus } from '../../objects/states.js';
 import type { ArgsOf, ComputeMethods } from '../../rpc/methods.js';
 import { beginInBackground } from '../background.js';
 import type { HostContext } from '../host-context.js';
-import { onceAnswered, UnsettledWriteError, writeSurely } from '../sure-write.js';
+import { UnsettledWriteError, writeSurely } from '../sure-write.js';
 import type { WorkPool } from '../work-pool.js';
 import type { MigrationProgress } from '../../virt/driver.js';
 import { LiveMigrationEnd } from './live-migration-end.js';
@@ -166,9 +166,7 @@ export class LiveMigration {
   async #migrate(job: LiveMigrationJob): Promise<void> {
     const { instances } = this.#host.records;
     // Not any more when a delete has come first.
-    await onceAnswered(this.#host, () =>
-      instances.update(job.uuid, { progress: 0 }, { task_state: ['migrating'] }),
-    );
+    await instances.update(job.uuid, { progress: 0 }, { task_state: ['migrating'] });
     await this.#become(job, 'preparing');
     await this.#prepareDestination(job);
     await this.#become(job, 'running');

@@ -1,5 +1,5 @@
 import type { RequestContext } from '@ebbgate/core';
-import type { Migration } from '../../objects/migration.js';
+import { isCold, type Migration } from '../../objects/migration.js';
 import type { MigrationStatus } from '../../objects/states.js';
 import type { ColdMoveFlows } from '../cold-move-flows.js';
 import type { HostContext } from '../host-context.js';
@@ -96,7 +96,7 @@ async function recoverOne(
   const { records, logger } = host;
   const status = migration.get('status');
   const recovery = recoveries.get(status);
-  if (!recovery || !['migration', 'resize'].includes(migration.get('migration_type'))) return;
+  if (!recovery || !isCold(migration)) return;
   try {
     const instance = await records.instances.get(migration.get('instance_uuid'));
     if (await isBeingEvacuated(host, instance)) return;

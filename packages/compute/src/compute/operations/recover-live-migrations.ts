@@ -3,8 +3,7 @@ import { LibvirtLiveMigrateData } from '../../objects/migrate-data.js';
 import type { Migration } from '../../objects/migration.js';
 import type { MigrationStatus } from '../../objects/states.js';
 import type { HostContext } from '../host-context.js';
-import { cutOff } from '../instance-action.js';
-import { beginAction } from '../instance-action.js';
+import { beginAction, cutOff } from '../instance-action.js';
 import type { LiveMigrationJob } from './live-migration.js';
 import { LiveMigrationEnd } from './live-migration-end.js';
 

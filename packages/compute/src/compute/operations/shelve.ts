@@ -11,7 +11,6 @@ import { POWER_STATE, type TaskState } from '../../objects/states.js';
 import type { ArgsOf, ComputeMethods } from '../../rpc/methods.js';
 import type { HostContext } from '../host-context.js';
 import { afterFailure, beginAction, beginWanted } from '../instance-action.js';
-import { onceAnswered } from '../sure-write.js';
 
 type Args<Name extends keyof ComputeMethods> = ArgsOf<ComputeMethods[Name]>;
 type How = Pick<Args<'shelve_instance'>, 'image_id' | 'clean_shutdown'>;
@@ -57,9 +56,8 @@ export class Shelve {
       let isOff = false;
       try {
         const noted = withShelvedImage(before, how.image_id);
-        const wanted = await onceAnswered(this.#host, () =>
-          records.instances.update(uuid, { task_state: 'shelving', system_metadata: noted }, expected),
-        );
+        const noting = { task_state: 'shelving', system_metadata: noted } as const;
+        const wanted = await records.instances.update(uuid, noting, expected);
         const clean = how.clean_shutdown && wanted.get('vm_state') !== 'paused';
         await virt.powerOff(wanted, { clean, signal });
         isOff = true;

@@ -1,6 +1,6 @@
 import { within } from '@ebbgate/core';
 import { OperationAbortedError } from '../../errors.js';
-import type { Migration } from '../../objects/migration.js';
+import { isCold, type Migration } from '../../objects/migration.js';
 import type { HeldOperations } from '../held-operations.js';
 import type { HostContext } from '../host-context.js';
 import { SILENT_LOOKS } from './cross-cell-engagement.js';
@@ -79,7 +79,7 @@ export class SourceEngagement {
       const its = { ...mine, instance_uuid: instance.get('uuid'), status: 'reverted' } as const;
       found.push(...(await migrations.find(its)));
     }
-    return found.filter((one) => ['migration', 'resize'].includes(one.get('migration_type')));
+    return found.filter(isCold);
   }
 
   async #open(migration: Migration): Promise<void> {

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { RequestContext } from '@ebbgate/core';
 import { DrainingError, ValidationError } from '@ebbgate/rpc';
+import { releaseIfDeleted } from '../../db/move-allocations.js';
 import { NoValidHostError, UnexpectedStateError } from '../../errors.js';
 import type { Flavor } from '../../objects/flavor.js';
 import { faultOf } from '../../objects/instance-fault.js';
 import type { Instance } from '../../objects/instance.js';
-import { Migration } from '../../objects/migration.js';
+import { isCold, Migration } from '../../objects/migration.js';
 import { RequestSpec } from '../../objects/request-spec.js';
 import type { ConductorMethods } from '../../rpc/conductor-methods.js';
 import type { ArgsOf } from '../../rpc/methods.js';
@@ -16,7 +17,7 @@ import { hostListOf, nextHost } from '../next-host.js';
 import { UndoStack } from '../undo-stack.js';
 import { type CrossCellMove, CrossCellMigrateTask } from './cross-cell-migrate.js';
 import { LiveMigrateTask } from './live-migrate.js';
-import { isCold, isColdMoveOpen } from './moves-again.js';
+import { isColdMoveOpen } from './moves-again.js';
 
 type Args = ArgsOf<ConductorMethods['migrate_server']>;
 
@@ -70,10 +71,8 @@ export class ColdMigrateTask {
   async #reset(uuid: string, error: unknown): Promise<void> {
     const { records } = this.#conductor;
     const now = await records.instances.get(uuid);
-    const task = now.get('task_state');
-    // A delete has given back what it had before we gave it back to it.
-    if (task === 'deleting' || now.get('vm_state') === 'deleted') await records.allocations.release(uuid);
-    if (task !== 'resize_prep') return;
+    await releaseIfDeleted(records.allocations, now);
+    if (now.get('task_state') !== 'resize_prep') return;
     const reset = { task_state: null, fault: faultOf(error, null) };
     await records.instances.update(uuid, reset, { task_state: ['resize_prep'] });
   }

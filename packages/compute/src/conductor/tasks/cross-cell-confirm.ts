@@ -10,7 +10,7 @@ import type { ArgsOf } from '../../rpc/methods.js';
 import { faultOf } from '../../objects/instance-fault.js';
 import type { ConductorContext } from '../conductor-context.js';
 import { removeInstance } from './cross-cell-copies.js';
-import { type CrossCellEnds, endsOf, forgetMove, waitAgain, whileBeating } from './cross-cell-ends.js';
+import { asDriver, type CrossCellEnds, forgetMove, waitAgain } from './cross-cell-ends.js';
 
 type Args = ArgsOf<ConductorMethods['confirm_snapshot_based_resize']>;
 
@@ -30,16 +30,7 @@ export class CrossCellConfirmTask {
   }
 
   async run(): Promise<void> {
-    const ends = await endsOf(
-      this.#conductor,
-      this.#args.instance.get('uuid'),
-      this.#args.migration.get('uuid'),
-    );
-    await whileBeating(
-      this.#conductor,
-      () => ends,
-      () => this.#run(ends),
-    );
+    await asDriver(this.#conductor, this.#args, (ends) => this.#run(ends));
   }
 
   async #run(ends: CrossCellEnds): Promise<void> {

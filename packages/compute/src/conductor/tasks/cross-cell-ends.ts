@@ -28,8 +28,7 @@ export interface MoveRecords {
   readonly copy: Instance | undefined;
 }
 
-/** @throws RecordNotFoundError (`ERR_NOT_FOUND`) when this conductor does not know of the move, or of its cells */
-export async function endsOf(
+async function endsOf(
   { cells, records }: ConductorContext,
   instanceUuid: string,
   migrationUuid: string,
@@ -86,6 +85,24 @@ export async function whileBeating<T>(
   } finally {
     clearInterval(timer);
   }
+}
+
+/**
+ * Does what the end of a move takes, as whoever drives it.
+ * @throws RecordNotFoundError (`ERR_NOT_FOUND`) when this conductor does not know of the move, or of its cells; and what
+ * `work` throws
+ */
+export async function asDriver(
+  conductor: ConductorContext,
+  { instance, migration }: { readonly instance: Instance; readonly migration: Migration },
+  work: (ends: CrossCellEnds) => Promise<void>,
+): Promise<void> {
+  const ends = await endsOf(conductor, instance.get('uuid'), migration.get('uuid'));
+  await whileBeating(
+    conductor,
+    () => ends,
+    () => work(ends),
+  );
 }
 
 /** Nothing has happened: the resize waits for its end again, which can be asked for once more. */

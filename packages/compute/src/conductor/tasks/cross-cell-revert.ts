@@ -4,13 +4,12 @@ import type { ArgsOf } from '../../rpc/methods.js';
 import type { ConductorContext } from '../conductor-context.js';
 import { removeInstance, removeMigration } from './cross-cell-copies.js';
 import {
+  asDriver,
   type CrossCellEnds,
-  endsOf,
   forgetMove,
   isDeleted,
   recordsOf,
   waitAgain,
-  whileBeating,
 } from './cross-cell-ends.js';
 import { takeBack } from './cross-cell-take-back.js';
 
@@ -32,16 +31,7 @@ export class CrossCellRevertTask {
   }
 
   async run(): Promise<void> {
-    const ends = await endsOf(
-      this.#conductor,
-      this.#args.instance.get('uuid'),
-      this.#args.migration.get('uuid'),
-    );
-    await whileBeating(
-      this.#conductor,
-      () => ends,
-      () => this.#run(ends),
-    );
+    await asDriver(this.#conductor, this.#args, (ends) => this.#run(ends));
   }
 
   async #run(ends: CrossCellEnds): Promise<void> {

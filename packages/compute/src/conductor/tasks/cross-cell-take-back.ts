@@ -1,5 +1,6 @@
 import type { RequestContext } from '@ebbgate/core';
 import { notesOf, withoutNotes } from '../../cells/move-notes.js';
+import { releaseIfDeleted } from '../../db/move-allocations.js';
 import { faultOf } from '../../objects/instance-fault.js';
 import type { Instance, InstanceFields } from '../../objects/instance.js';
 import { type MigrationStatus, POWER_STATE, type TaskState } from '../../objects/states.js';
@@ -123,10 +124,7 @@ async function giveBack({ source, uuid, migrationUuid }: CrossCellEnds): Promise
     await allocations.release(uuid); // of a scheduler whose answer was lost
     await allocations.transfer(migrationUuid, uuid);
   }
-  const now = await instances.get(uuid);
-  // A delete has given back what it had before we gave it back to it.
-  if (now.get('task_state') === 'deleting' || now.get('vm_state') === 'deleted')
-    await allocations.release(uuid);
+  await releaseIfDeleted(allocations, await instances.get(uuid));
 }
 
 async function settle(ends: CrossCellEnds, complete: boolean, failure: unknown): Promise<void> {

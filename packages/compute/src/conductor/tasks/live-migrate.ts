@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { MessagingTimeoutError, type RequestContext } from '@ebbgate/core';
 import { DrainingError } from '@ebbgate/rpc';
+import { releaseIfDeleted } from '../../db/move-allocations.js';
 import {
   HostDownError,
   MigrationPreCheckError,
@@ -100,12 +101,10 @@ export class LiveMigrateTask {
     );
   }
 
-  /** A delete has given back what it had before we gave it back to it. */
   async #reset(uuid: string, error: unknown): Promise<void> {
     const { instances, allocations } = this.#conductor.records;
     const now = await instances.get(uuid);
-    if (now.get('task_state') === 'deleting' || now.get('vm_state') === 'deleted')
-      await allocations.release(uuid);
+    await releaseIfDeleted(allocations, now);
     if (now.get('task_state') !== 'migrating') return;
     const isForeseen = FORESEEN.some((type) => error instanceof type);
     const reset = { task_state: null, fault: faultOf(error, null) };

@@ -5,7 +5,7 @@ import { OperationAbortedError, UnexpectedStateError } from '../../errors.js';
 import { faultOf } from '../../objects/instance-fault.js';
 import type { Instance } from '../../objects/instance.js';
 import { LibvirtLiveMigrateData } from '../../objects/migrate-data.js';
-import type { Migration } from '../../objects/migration.js';
+import { isCold, type Migration } from '../../objects/migration.js';
 import { isFinal } from '../../objects/states.js';
 import type { ConductorContext } from '../conductor-context.js';
 
@@ -24,11 +24,6 @@ export async function isColdMoveOpen({ records }: ConductorContext, uuid: string
   if (!isFinal(status)) return status === 'pre-migrating' && (newest.find('dest_compute') ?? null) === null;
   await takeAllocationsBack(records.allocations, { instanceUuid: uuid, migrationUuid, dest: null });
   return true;
-}
-
-/** Both kinds that move an instance while it is shut down. */
-export function isCold(migration: Migration): boolean {
-  return ['migration', 'resize'].includes(migration.get('migration_type'));
 }
 
 /**
