@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigurationError, createTransport, silentLogger } from '@ebbgate/core';
-import { Cell, openRecords, type RequestSpec } from '@ebbgate/compute';
+import { Cell, ComputeApi, type ComputeApiOptions, openRecords, type RequestSpec } from '@ebbgate/compute';
 import { expect } from 'chai';
 import { after, describe, it } from 'mocha';
 import { StoredCells } from '#compute/cells/stored-cells.js';
@@ -21,11 +21,11 @@ const API = database('api');
 const SECRET = 'pa55word';
 
 /** A conductor's cells, in the first of two; its own records are in memory. */
-async function opened(flags: Record<string, string> = {}): Promise<OpenCells> {
+async function opened(flags: Record<string, string> = {}, api: ComputeApiOptions = {}): Promise<OpenCells> {
   const options = readConductorOptions({ cell: 'cell1', apiDatabase: API, ...flags });
   const records = await openRecords('memory:', { logger: silentLogger });
   const transport = createTransport('memory://daemon-cells/', {});
-  return openCells(options, { records, transport, api: {}, logger: silentLogger });
+  return openCells(options, { records, transport, api, logger: silentLogger });
 }
 
 describe('the cells of a conductor that is a process', () => {
@@ -88,6 +88,29 @@ describe('the cells of a conductor that is a process', () => {
     expect(await choose({ serviceDownTime: '10' })).to.equal('ERR_NO_VALID_HOST');
     expect(await choose({})).to.equal(undefined);
     await Promise.all([apiRecords.close(), there.close()]);
+  });
+
+  it('read the version cap again, that of the cell of the conductor, too (GS-92)', async () => {
+    const apiRecords = await openRecords(API, { logger: silentLogger });
+    for (const name of ['cell1', 'cell2'])
+      await apiRecords.cells.save(
+        new Cell({ name, transportUrl: `memory://caps-${name}/`, databaseUrl: database(name) }),
+      );
+    let versionCap = '6.4';
+    const { cells, refresh, close } = await opened({}, { versionCap, readVersionCap: () => versionCap });
+    const topics = (): Promise<readonly string[]> =>
+      Promise.all(
+        (['cell1', 'cell2'] as const).map(async (name) => {
+          const { computeApi } = await cells.registry.get(name);
+          if (!(computeApi instanceof ComputeApi)) throw new TypeError('it is one');
+          return computeApi.topicOf('live_migration_abort', 'far');
+        }),
+      );
+    expect(await topics()).to.deep.equal(['compute', 'compute']);
+    versionCap = '6.5';
+    await refresh();
+    expect(await topics()).to.deep.equal(['compute-ops', 'compute-ops']);
+    await Promise.all([close(), apiRecords.close()]);
   });
 
   it('are shown together by an API, one that cannot be reached as unknown (FD-31)', async () => {

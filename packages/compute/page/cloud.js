@@ -2,6 +2,8 @@
 
 const KINDS = ['hosts', 'instances', 'migrations'];
 
+const { compare: byName } = new Intl.Collator('en', { numeric: true });
+
 /** Hosts, instances and moves by id, as they were told last. */
 export class Cloud {
   hosts = new Map();
@@ -39,10 +41,6 @@ export class Cloud {
   nameOf(instance) {
     return this.instances.get(instance)?.name ?? instance;
   }
-}
-
-function byName(one, other) {
-  return one.localeCompare(other, 'en', { numeric: true });
 }
 
 /** Is it over? */

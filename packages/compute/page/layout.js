@@ -18,7 +18,7 @@ export function place(cloud, width) {
   const free = columns === 1 ? width - GAP.beside : width - 2 - GAP.x * (columns - 1);
   const boxWidth = Math.min(BOX.widest, free / columns);
   const margin = columns === 1 ? 1 : (width - boxWidth * columns - GAP.x * (columns - 1)) / 2;
-  const contents = contentsOf(cloud, moves, boxWidth);
+  const contents = contentsOf(cloud, moves);
   const boxes = [];
   let y = 2;
   for (let begin = 0; begin < hosts.length; begin += columns) {
@@ -56,37 +56,41 @@ function columnsIn(width, hosts) {
 }
 
 /** What is in each box: the instances there, and those that come. */
-function contentsOf(cloud, moves, boxWidth) {
+function contentsOf(cloud, moves) {
   const under = moves.filter((move) => !isOver(move));
   const leaving = new Map(under.map((move) => [move.instance, move]));
   const contents = new Map();
-  const add = (host, row) => contents.set(host, [...(contents.get(host) ?? []), row]);
+  const add = (host, row) => {
+    const rows = contents.get(host);
+    if (rows) rows.push(row);
+    else contents.set(host, [row]);
+  };
   for (const instance of cloud.instanceList) {
-    if (instance.host !== null) add(instance.host, rowOf(instance, leaving.get(instance.id), boxWidth));
+    if (instance.host !== null) add(instance.host, rowOf(instance, leaving.get(instance.id)));
   }
   for (const move of under) {
     const isThere = cloud.instances.get(move.instance)?.host === move.dest;
-    if (move.dest !== null && !isThere) add(move.dest, guestOf(move, boxWidth));
+    if (move.dest !== null && !isThere) add(move.dest, guestOf(move));
   }
   // What moves must be seen.
   for (const rows of contents.values()) rows.sort((one, other) => other.moves - one.moves);
   return contents;
 }
 
-function rowOf({ id, name, vm_state: state, task_state: task }, move, boxWidth) {
+function rowOf({ id, name, vm_state: state, task_state: task }, move) {
   const doing = task ?? (state === 'active' ? '' : state);
-  const label = cut(doing === '' ? name : `${name} · ${doing}`, boxWidth - 44);
+  const label = doing === '' ? name : `${name} · ${doing}`;
   const className = move ? 'leaves' : state === 'error' ? 'failed' : state === 'active' ? '' : 'still';
   return { id, instance: id, label, title: `${name}: ${task ?? state}`, className, moves: move ? 1 : 0 };
 }
 
-function guestOf({ id, instance, name, source }, boxWidth) {
-  const label = cut(name, boxWidth - 44);
-  return { id, instance, label, title: `${name} comes from ${source}`, className: 'comes', moves: 1 };
+function guestOf({ id, instance, name, source }) {
+  return { id, instance, label: name, title: `${name} comes from ${source}`, className: 'comes', moves: 1 };
 }
 
 function boxOf({ id, host, state }, contents, width) {
-  const fits = contents.length <= MOST_ROWS ? contents : contents.slice(0, MOST_ROWS - 1);
+  const few = contents.length <= MOST_ROWS ? contents : contents.slice(0, MOST_ROWS - 1);
+  const fits = few.map((row) => ({ ...row, label: cut(row.label, width - 44) }));
   const more = contents.length - fits.length;
   const last = { id: 'more', label: `and ${more} more`, title: '', className: 'more' };
   const rows = more === 0 ? fits : [...fits, last];

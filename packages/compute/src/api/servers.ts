@@ -5,7 +5,8 @@ import type { Instance } from '../objects/instance.js';
 import type { NetworkRequestList } from '../objects/network-request.js';
 import type { RequestSpec } from '../objects/request-spec.js';
 import type { Dictionary } from '../rpc/kinds.js';
-import { type ActionParts, liveHostOf } from './action-parts.js';
+import { type ActionParts } from './action-parts.js';
+import { askHost } from './ask-host.js';
 import { sendOrTakeBack } from './take-back.js';
 
 /** What {@link Servers} works with: where instances and hosts are recorded, who does the work, which hosts are dead. */
@@ -79,22 +80,15 @@ export class Servers {
     host: string | null,
     disks: { readonly blockMigration?: boolean | null; readonly diskOverCommit?: boolean | null } = {},
   ): Promise<Instance> {
-    const { records, conductor } = this.#parts;
-    const source = await liveHostOf(this.#parts, await records.instances.get(uuid));
-    const expected = { ...MOVES_LIVE, host: [source] };
-    const instance = await records.instances.update(uuid, { task_state: 'migrating' }, expected);
-    await sendOrTakeBack(
-      () =>
-        conductor.cast(context, 'live_migrate_instance', {
-          instance,
-          scheduler_hint: host === null ? {} : { host },
-          block_migration: disks.blockMigration ?? null,
-          disk_over_commit: disks.diskOverCommit ?? null,
-          request_spec: null,
-        }),
-      () => records.instances.update(uuid, { task_state: null }, { task_state: ['migrating'] }),
+    return askHost(this.#parts, uuid, 'migrating', MOVES_LIVE, (_source, instance) =>
+      this.#parts.conductor.cast(context, 'live_migrate_instance', {
+        instance,
+        scheduler_hint: host === null ? {} : { host },
+        block_migration: disks.blockMigration ?? null,
+        disk_over_commit: disks.diskOverCommit ?? null,
+        request_spec: null,
+      }),
     );
-    return instance;
   }
 
   async #castBuild(context: CallerContext, instance: Instance, request: BootRequest): Promise<void> {

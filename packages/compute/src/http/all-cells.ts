@@ -2,6 +2,9 @@ import { type CellSight, UnitedRecords } from '../cells/united-records.js';
 import type { InstanceMappings } from '../db/instance-mappings.js';
 import type { Records } from '../db/repositories.js';
 import { RecordNotFoundError } from '../errors.js';
+import { RemoteNetworking } from '../network/remote.js';
+import { ConductorApi } from '../rpc/conductor-api.js';
+import type { HttpParts } from './app.js';
 import { HttpError, notFound } from './http-error.js';
 import type { ServiceCell, ServiceCells } from './service-directory.js';
 
@@ -38,6 +41,14 @@ export async function cellOf(
   const cell = all.find((one) => one.name === name);
   if (!cell) throw new HttpError(503, 'The cell of the server cannot be reached now; try again later');
   return cell;
+}
+
+/** What the API works with, in one of the cells: its own parts in its own. */
+export function partsIn(parts: HttpParts, { records, computeApi }: ServiceCell): HttpParts {
+  if (records === parts.records) return parts;
+  const { transport } = computeApi;
+  const over = { conductor: new ConductorApi(transport), networking: new RemoteNetworking(transport) };
+  return { ...parts, ...over, records, computeApi };
 }
 
 /** What is told to whoever asks for a server when looking it up fails. @throws HttpError 404 when there is none */

@@ -183,7 +183,9 @@ export class ApiRoutes {
     route.check?.(input);
     this.#policy.enforce(route.policy, input.caller);
     const answer = await route.handle(input);
-    return reply.code(route.isPartial?.(answer) === true ? PARTIAL : route.status).send(answer);
+    return reply
+      .code(route.isPartial?.(answer) === true ? PARTIAL : route.status)
+      .send(route.answer && answer);
   }
 
   #inputOf<Body, Query>(

@@ -2,11 +2,10 @@ import { z } from 'zod';
 import { DRAIN_REASON, drainHost } from '../api/drain-host.js';
 import type { ApiRoutes, RouteInput } from './api-routes.js';
 import type { HttpParts } from './app.js';
-import { notFound } from './http-error.js';
 import { plainText } from './read-input.js';
 import { ServiceDirectory } from './service-directory.js';
 import { UUID_MINOR } from './service-view.js';
-import { checkServiceUuid, onlyComputes } from './services-routes.js';
+import { checkServiceUuid } from './services-routes.js';
 
 /** What is said of a drain. */
 interface DrainBody {
@@ -39,11 +38,7 @@ async function drain(
   directory: ServiceDirectory,
   { param, body, caller, context }: RouteInput<DrainBody, undefined>,
 ): Promise<void> {
-  const uuid = param('service_id').toLowerCase();
-  const found = await directory.findOne({ uuid });
-  if (!found) throw notFound(`Service ${uuid} not found.`);
-  const { cell, service } = found;
-  onlyComputes(service);
+  const { cell, service } = await directory.compute(param('service_id'));
   const { reason = DRAIN_REASON } = body;
   await drainHost({ liveness, computeApi: cell.computeApi }, context, service, reason);
   logger.info({ host: service.host, reason, user: caller.userId }, 'A host was told to drain');

@@ -5,8 +5,7 @@ import { checkDown, type EvacuationMeans } from '../api/host-evacuation.js';
 import { Rebuilds } from '../api/rebuilds.js';
 import type { ServiceRecord } from '../db/repositories.js';
 import { UnexpectedStateError } from '../errors.js';
-import { RemoteNetworking } from '../network/remote.js';
-import { ConductorApi } from '../rpc/conductor-api.js';
+import { partsIn } from './all-cells.js';
 import type { ApiRoutes, RouteInput } from './api-routes.js';
 import type { HttpParts } from './app.js';
 import { EVACUATION_ANSWER, evacuationView } from './evacuation-view.js';
@@ -15,7 +14,7 @@ import { badRequest, notFound } from './http-error.js';
 import { type ServiceCell, ServiceDirectory } from './service-directory.js';
 import { hostName } from './service-schemas.js';
 import { NOTE_EBBGATE } from './service-view.js';
-import { checkServiceUuid, onlyComputes } from './services-routes.js';
+import { checkServiceUuid } from './services-routes.js';
 
 /** How a host is to be evacuated. */
 interface EvacuateBody {
@@ -78,7 +77,7 @@ class EvacuationRoutes {
     const found = await this.#find(input);
     const { uuid, host } = found.service;
     const { host: target = null, parallel = PARALLEL } = input.body ?? {};
-    const cloud = this.#cloudOf(found.cell);
+    const cloud = partsIn(this.#parts, found.cell);
     await checkWhere(cloud, host, target);
     const rebuilds = new Rebuilds(cloud);
     const means: EvacuationMeans = {
@@ -100,19 +99,8 @@ class EvacuationRoutes {
     return { evacuation: evacuationView(host, seen, driven.isDriven(uuid), driven.refusedAt(uuid)) };
   }
 
-  async #find({ param }: Pick<RouteInput<undefined, undefined>, 'param'>): Promise<Found> {
-    const uuid = param('service_id').toLowerCase();
-    const found = await this.#directory.findOne({ uuid });
-    if (!found) throw notFound(`Service ${uuid} not found.`);
-    onlyComputes(found.service);
-    return found;
-  }
-
-  #cloudOf({ records, computeApi }: ServiceCell): ActionParts {
-    if (records === this.#parts.records) return this.#parts;
-    const { transport } = computeApi;
-    const networking = new RemoteNetworking(transport);
-    return { ...this.#parts, records, computeApi, networking, conductor: new ConductorApi(transport) };
+  #find({ param }: Pick<RouteInput<undefined, undefined>, 'param'>): Promise<Found> {
+    return this.#directory.compute(param('service_id'));
   }
 }
 

@@ -35,9 +35,7 @@ export function registerGuestActions(actions: ServerActions): void {
       action,
       summary,
       policy: `${RULES}:${rule}`,
-      ask: async ({ api, context, uuid }) => {
-        await api.controls.ask(context, uuid, action);
-      },
+      ask: ({ api, context, uuid }) => api.controls.ask(context, uuid, action),
     });
   }
   registerPower(actions);
@@ -52,27 +50,21 @@ function registerPower(actions: ServerActions): void {
     word: 'start',
     summary: 'Starts it',
     policy: `${RULES}:servers:start`,
-    ask: async ({ api, context, uuid }) => {
-      await api.actions.start(context, uuid);
-    },
+    ask: ({ api, context, uuid }) => api.actions.start(context, uuid),
   });
   actions.add({
     action: 'os-stop',
     word: 'stop',
     summary: 'Shuts its guest down',
     policy: `${RULES}:servers:stop`,
-    ask: async ({ api, context, uuid }) => {
-      await api.actions.stop(context, uuid);
-    },
+    ask: ({ api, context, uuid }) => api.actions.stop(context, uuid),
   });
   actions.add<{ readonly type: 'soft' | 'hard' }>({
     action: 'reboot',
     summary: 'Reboots it; a hard one also mends one in ERROR',
     policy: `${RULES}:servers:reboot`,
     body: REBOOT_BODIES,
-    ask: async ({ api, context, uuid, body }) => {
-      await api.actions.reboot(context, uuid, body.type);
-    },
+    ask: ({ api, context, uuid, body }) => api.actions.reboot(context, uuid, body.type),
   });
 }
 
@@ -81,26 +73,20 @@ function registerShelving(actions: ServerActions): void {
     action: 'shelve',
     summary: 'Makes an image of it, and frees its host',
     policy: `${RULES}:os-shelve:shelve`,
-    ask: async ({ api, context, uuid }) => {
-      await api.controls.shelve(context, uuid);
-    },
+    ask: ({ api, context, uuid }) => api.controls.shelve(context, uuid),
   });
   actions.add({
     action: 'shelveOffload',
     summary: 'Frees the host of one that is shelved there',
     policy: `${RULES}:os-shelve:shelve_offload`,
-    ask: async ({ api, context, uuid }) => {
-      await api.controls.shelveOffload(context, uuid);
-    },
+    ask: ({ api, context, uuid }) => api.controls.shelveOffload(context, uuid),
   });
   actions.add<object | null>({
     action: 'unshelve',
     summary: 'Brings a shelved one back, on its host or on another',
     policy: `${RULES}:os-shelve:unshelve`,
     body: UNSHELVE_BODIES,
-    ask: async ({ api, context, uuid }) => {
-      await api.controls.unshelve(context, uuid);
-    },
+    ask: ({ api, context, uuid }) => api.controls.unshelve(context, uuid),
   });
 }
 
@@ -126,18 +112,15 @@ function registerMending(actions: ServerActions): void {
     summary: 'Gives its administrator another password',
     policy: `${RULES}:os-admin-password`,
     body: PASSWORD_BODIES,
-    ask: async ({ api, context, uuid, body }) => {
-      await api.controls.setPassword(context, uuid, body.adminPass).catch(notReady(uuid));
-    },
+    ask: ({ api, context, uuid, body }) =>
+      api.controls.setPassword(context, uuid, body.adminPass).catch(notReady(uuid)),
   });
   actions.add({
     action: 'trigger_crash_dump',
     summary: 'Has its system dump its memory',
     policy: `${RULES}:servers:trigger_crash_dump`,
     since: 17,
-    ask: async ({ api, context, uuid }) => {
-      await api.controls.crashDump(context, uuid);
-    },
+    ask: ({ api, context, uuid }) => api.controls.crashDump(context, uuid),
   });
 }
 
@@ -177,7 +160,7 @@ async function createImage({
 }: Asked<{ readonly name: string }>): Promise<unknown> {
   const image_id = await api.actions.snapshot(context, uuid);
   if (input.version.minor >= IMAGE_ID_MINOR) return { image_id };
-  input.addHeaders({ Location: input.links.to(`/images/${image_id}`)[1]?.href ?? '' });
+  input.addHeaders({ Location: input.links.bookmark(`/images/${image_id}`).href });
   return undefined;
 }
 

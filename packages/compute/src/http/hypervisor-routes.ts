@@ -135,21 +135,22 @@ class HypervisorRoutes {
   }
 
   async list(input: ListInput, path: string, isDetail: boolean): Promise<unknown> {
-    const { query, version } = input;
-    const withInstances = query.with_servers === true || (isDetail && version.minor <= WITH_SIZES);
+    const withInstances = needsInstances(input, isDetail);
     const page = pageFor(await hypervisorsOf(this.#parts, { withInstances }), input, path);
     const hypervisors = await Promise.all(page.items.map((one) => this.#view(one, input, isDetail)));
     return { hypervisors, ...(page.links.length > 0 && { hypervisors_links: page.links }) };
   }
 
   async show(input: ListInput): Promise<unknown> {
-    return { hypervisor: await this.#view(await this.#find(input), input, true) };
+    return {
+      hypervisor: await this.#view(await this.#find(input, needsInstances(input, true)), input, true),
+    };
   }
 
   async uptime(input: RouteInput<undefined, undefined>): Promise<unknown> {
     const { context, version } = input;
     const { liveness } = this.#parts;
-    const found = await this.#find(input);
+    const found = await this.#find(input, false);
     const away = badRequest(`Compute service of ${found.service.host} is unavailable at this time.`);
     if (!liveness.isUp(found.service)) throw away;
     const uptime = await uptimeOf(found, context).catch(() => {
@@ -172,10 +173,10 @@ class HypervisorRoutes {
     return { hypervisor_statistics: statisticsOf(all.filter(({ service }) => !service.disabled)) };
   }
 
-  async #find({ param, version }: PathInput): Promise<Hypervisor> {
+  async #find({ param, version }: PathInput, withInstances: boolean): Promise<Hypervisor> {
     const id = param('hypervisor_id');
     const where = version.minor >= UUID_MINOR ? { uuid: id.toLowerCase() } : { id: Number(id) };
-    const [found] = await hypervisorsOf(this.#parts, { ...where, withInstances: true });
+    const [found] = await hypervisorsOf(this.#parts, { ...where, withInstances });
     if (!found) throw missing(id);
     return found;
   }
@@ -189,6 +190,11 @@ class HypervisorRoutes {
     const isUp = liveness.isUp(hypervisor.service);
     return { ...brief, ...(await hypervisorDetails(hypervisor, context, { minor: version.minor, isUp })) };
   }
+}
+
+/** Is shown what is there, or how much of a hypervisor that takes? */
+function needsInstances({ query, version }: ListInput, isDetail: boolean): boolean {
+  return query.with_servers === true || (isDetail && version.minor <= WITH_SIZES);
 }
 
 /** There are no pages before 2.33, nor of those that fit a pattern. */

@@ -1,8 +1,8 @@
+import { answersOf } from './answering-cells.js';
 import { isHidden } from '../cells/cell-access.js';
 import type { HostCapacity, ServiceFilter, ServiceRecord } from '../db/repositories.js';
 import type { Instance } from '../objects/instance.js';
 import type { HttpParts } from './app.js';
-import { isUnreachable } from './faults.js';
 import type { ServiceCell } from './service-directory.js';
 
 /** A host as its hypervisor is shown: one for each compute service that has told what it has. */
@@ -27,13 +27,8 @@ export async function hypervisorsOf(
   wanted: Wanted,
 ): Promise<readonly Hypervisor[]> {
   if (!cells) return hypervisorsIn({ records, computeApi }, wanted);
-  const found = (await cells.others('')).map((cell) =>
-    hypervisorsIn(cell, wanted).catch((error: unknown) => {
-      if (isUnreachable(error)) return [];
-      throw error;
-    }),
-  );
-  return (await Promise.all(found)).flat();
+  const found = await answersOf(await cells.others(''), (cell) => hypervisorsIn(cell, wanted));
+  return found.flatMap(({ answer }) => answer);
 }
 
 async function hypervisorsIn(
@@ -42,6 +37,7 @@ async function hypervisorsIn(
 ): Promise<readonly Hypervisor[]> {
   const { services, allocations, instances } = cell.records;
   const found = await services.find({ ...where, binary: 'compute' });
+  if (found.length === 0) return [];
   const [only] = found.length === 1 ? found : [];
   const [capacities, there] = await Promise.all([
     allocations.capacities(),

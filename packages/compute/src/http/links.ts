@@ -25,12 +25,19 @@ export class Links {
     this.#query = /\?(.*)$/s.exec(url)?.[1] ?? '';
   }
 
-  /** To one thing. @param path - `/flavors/1` */
+  /** Both to one thing. @param path - `/flavors/1` */
   to(path: string): readonly Link[] {
-    return [
-      { rel: 'self', href: `${this.#origin}/v2.1${this.#project}${path}` },
-      { rel: 'bookmark', href: `${this.#origin}${this.#project}${path}` },
-    ];
+    return [this.self(path), this.bookmark(path)];
+  }
+
+  /** With the version in it. */
+  self(path: string): Link {
+    return { rel: 'self', href: `${this.#origin}/v2.1${this.#project}${path}` };
+  }
+
+  /** Without. */
+  bookmark(path: string): Link {
+    return { rel: 'bookmark', href: `${this.#origin}${this.#project}${path}` };
   }
 
   /** To what comes after `marker` in a list. @param path - of the list: `/flavors/detail` */

@@ -62,17 +62,13 @@ export function registerMoveActions(actions: ServerActions, parts: HttpParts): v
     summary: 'After migrate or resize: it stays as it is',
     policy: `${SERVERS}:confirm_resize`,
     status: 204,
-    ask: async ({ api, context, uuid }) => {
-      await api.moves.confirmResize(context, uuid).catch(notResized);
-    },
+    ask: ({ api, context, uuid }) => api.moves.confirmResize(context, uuid).catch(notResized),
   });
   actions.add({
     action: 'revertResize',
     summary: 'After migrate or resize: it becomes again what it was, where it was',
     policy: `${SERVERS}:revert_resize`,
-    ask: async ({ api, context, uuid }) => {
-      await api.moves.revertResize(context, uuid).catch(notResized);
-    },
+    ask: ({ api, context, uuid }) => api.moves.revertResize(context, uuid).catch(notResized),
   });
   actions.add<RebuildBody>({
     action: 'rebuild',
@@ -113,10 +109,11 @@ class MoveActions {
       if (host === instance.find('host'))
         throw badRequest(`Unable to migrate instance (${uuid}) to current host (${host}).`);
     }
-    const before = await newest(api, uuid);
+    const waits = input.version.minor < LATER_CHECKS_MINOR;
+    const before = waits ? await newest(api, uuid) : 0;
     const blockMigration = block === 'auto' ? null : block;
     await api.servers.liveMigrate(context, uuid, host, { blockMigration, diskOverCommit });
-    if (input.version.minor < LATER_CHECKS_MINOR) await checksOver(api.parts.records, uuid, before);
+    if (waits) await checksOver(api.parts.records, uuid, before);
   }
 
   async migrate({ input, body, api, context, instance, uuid }: Asked<MigrateBody>): Promise<void> {
@@ -152,7 +149,7 @@ class MoveActions {
     const instance = await api.rebuilds.rebuild(context, uuid, imageRef, { password, changes });
     const view = changedView(instance, await this.#sight.of(input, api.parts.records, instance));
     const { minor } = input.version;
-    input.addHeaders({ Location: input.links.to(`/servers/${uuid}`)[0]?.href ?? '' });
+    input.addHeaders({ Location: input.links.self(`/servers/${uuid}`).href });
     return { server: { ...view, adminPass: password, ...(minor >= 57 && { user_data: null }) } };
   }
 

@@ -56,9 +56,11 @@ function openApiOf(routes: readonly AnyRoute[]): Json {
   const paths = new Map<string, Map<string, Json>>();
   for (const route of routes) {
     const operations = paths.get(route.path) ?? new Map<string, Json>();
+    const method = route.method.toLowerCase();
+    if (operations.has(method)) continue; // all actions of a path are described together
     const actions = routes.filter(({ path, action }) => path === route.path && action !== undefined);
     const operation = route.action === undefined ? operationOf(route) : actionsOf(actions);
-    paths.set(route.path, operations.set(route.method.toLowerCase(), operation));
+    paths.set(route.path, operations.set(method, operation));
   }
   return {
     openapi: '3.1.0',

@@ -1,10 +1,8 @@
 import { ServerApi } from '../api/server-api.js';
 import { isHidden } from '../cells/cell-access.js';
 import type { Records, ServiceRecord } from '../db/repositories.js';
-import { RemoteNetworking } from '../network/remote.js';
 import type { Instance } from '../objects/instance.js';
-import { ConductorApi } from '../rpc/conductor-api.js';
-import { cellOf, noServer } from './all-cells.js';
+import { cellOf, noServer, partsIn } from './all-cells.js';
 import type { RouteInput } from './api-routes.js';
 import type { HttpParts } from './app.js';
 import { notFound } from './http-error.js';
@@ -69,9 +67,7 @@ export class ServerDirectory {
     return this.isAdmin(asker) || instance.find('project_id') === projectOf(asker);
   }
 
-  #apiIn({ records, computeApi }: ServiceCell): ServerApi {
-    const { transport } = computeApi;
-    const over = { conductor: new ConductorApi(transport), networking: new RemoteNetworking(transport) };
-    return new ServerApi({ ...this.#parts, ...over, records, computeApi });
+  #apiIn(cell: ServiceCell): ServerApi {
+    return new ServerApi(partsIn(this.#parts, cell));
   }
 }

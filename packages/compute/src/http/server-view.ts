@@ -134,14 +134,14 @@ function hostIdOf(instance: Instance): string {
 }
 
 function imageView(image: string, links: Links): object | '' {
-  return image === '' ? '' : { id: image, links: bookmark(links, `/images/${encodeURIComponent(image)}`) };
+  return image === '' ? '' : { id: image, links: [links.bookmark(`/images/${encodeURIComponent(image)}`)] };
 }
 
 function flavorView(flavor: Flavor | undefined, { version, links, sees }: ServerLook): object {
   if (!flavor) return {};
   if (version.minor < 47) {
     const id = flavor.find('flavorid') ?? '';
-    return { id, links: bookmark(links, `/flavors/${encodeURIComponent(id)}`) };
+    return { id, links: [links.bookmark(`/flavors/${encodeURIComponent(id)}`)] };
   }
   return {
     vcpus: flavor.get('vcpus'),
@@ -152,10 +152,6 @@ function flavorView(flavor: Flavor | undefined, { version, links, sees }: Server
     original_name: flavor.get('name'),
     ...(sees.extraSpecs && { extra_specs: { ...flavor.find('extra_specs') } }),
   };
-}
-
-function bookmark(links: Links, path: string): readonly object[] {
-  return links.to(path).filter(({ rel }) => rel === 'bookmark');
 }
 
 function faultView(instance: Instance, isDetailed: boolean): object {

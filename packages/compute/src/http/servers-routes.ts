@@ -141,7 +141,7 @@ class ServersRoutes {
     await checkPlace(api, place);
     const instance = await boot(api, context, bootRequest(wanted));
     const { links: own, id } = briefView(instance, { links });
-    addHeaders({ Location: links.to(`/servers/${String(id)}`)[0]?.href ?? '' });
+    addHeaders({ Location: links.self(`/servers/${String(id)}`).href });
     const security_groups = body.server.security_groups ?? [{ name: 'default' }];
     return {
       server: { id, links: own, 'OS-DCF:diskConfig': 'MANUAL', security_groups, adminPass: adminPassword },

@@ -7,7 +7,7 @@ import type { ApiRoutes, RouteInput } from './api-routes.js';
 import type { HttpParts } from './app.js';
 import { badRequest, notFound } from './http-error.js';
 import { isUuid } from './read-input.js';
-import { type ServiceCell, ServiceDirectory } from './service-directory.js';
+import { onlyComputes, type ServiceCell, ServiceDirectory } from './service-directory.js';
 import {
   type ActionBody,
   LIST_ANSWER,
@@ -129,6 +129,7 @@ class ServicesRoutes {
     const missing = `Host '${host}' is not mapped to any cell, or has no service ${binary}`;
     if (own === undefined) throw notFound(missing);
     const { cell, service } = await this.#find({ binary: own, host }, missing);
+    onlyComputes(service);
     await this.#write(input, cell, service, changes);
     const { disabled, disabledReason, forcedDown } = changes;
     return {
@@ -145,9 +146,7 @@ class ServicesRoutes {
   /** From 2.53: the path has the service, the body what changes. */
   async #change(input: UpdateInput<UpdateBody>): Promise<unknown> {
     const { body, version, param } = input;
-    const uuid = param('service_id');
-    const { cell, service } = await this.#find({ uuid: uuid.toLowerCase() }, `Service ${uuid} not found.`);
-    onlyComputes(service);
+    const { cell, service } = await this.#directory.compute(param('service_id'));
     const changed = await this.#write(input, cell, service, changesOf(body));
     return { service: serviceView(changed, this.#parts.liveness, version) };
   }
@@ -168,7 +167,6 @@ class ServicesRoutes {
     service: ServiceRecord,
     changes: ServiceChanges,
   ): Promise<ServiceRecord> {
-    onlyComputes(service);
     const said = { by: caller.userId, reason: body.forced_down_reason ?? null };
     const noted = changes.forcedDown === true ? { ...changes, ...forceDownNote(service, said) } : changes;
     try {
@@ -185,14 +183,6 @@ function filterOf({ host, binary }: ListQuery): ServiceFilter | undefined {
   const own = binary ? ownBinary(binary) : undefined;
   if (binary && own === undefined) return undefined;
   return { ...(host && { host }), ...(own !== undefined && { binary: own }) };
-}
-
-/** @throws HttpError 400 */
-export function onlyComputes({ binary }: ServiceRecord): void {
-  if (binary === 'compute') return;
-  throw badRequest(
-    `Updating a ${clientBinary(binary)} service is not supported. Only nova-compute services can be updated.`,
-  );
 }
 
 function actionOf(action: string, body: ActionBody, minor: number): ServiceChanges {

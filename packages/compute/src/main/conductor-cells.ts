@@ -95,16 +95,19 @@ export async function openCells(
       },
     };
   };
+  const ownAccess = accessOf(own, records, transport);
   const source = new StoredCells({
     cells: apiRecords.cells,
-    own: accessOf(own, records, transport),
+    own: ownAccess,
     open,
     logger,
   });
   const registry = new CellRegistry({ mappings: apiRecords.mappings, source });
   return {
     cells: { own, registry },
-    refresh: () => source.refresh(),
+    refresh: async () => {
+      await Promise.all([ownAccess.computeApi.refresh(), source.refresh()]);
+    },
     close: async () => {
       await source.close();
       await apiRecords.close();

@@ -1,7 +1,6 @@
-import { type CellSight, UnitedRecords } from '../../cells/united-records.js';
+import { UnitedRecords } from '../../cells/united-records.js';
 import { Lookout } from '../../operator/sight.js';
 import type { HttpParts } from '../app.js';
-import { isUnreachable } from '../faults.js';
 import { ServiceDirectory } from '../service-directory.js';
 import { type CloudView, cloudView, type HostView } from './cloud-view.js';
 
@@ -19,22 +18,12 @@ export function cloudLook(parts: LookParts): () => Promise<CloudView> {
   if (!cells) return async () => cloudView(await lookout.look());
   const directory = new ServiceDirectory(parts, cells);
   return async () => {
-    const answering = (await Promise.all((await cells.others('')).map(whenItAnswers))).flat();
-    seen.records = new UnitedRecords(answering, cells.mappings);
+    const { answering, unreachable } = await directory.list({ binary: 'compute' });
+    const reached = (await cells.others('')).filter(({ name }) => answering.has(name));
+    seen.records = new UnitedRecords(reached, cells.mappings);
     const view = cloudView(await lookout.look());
-    const { unreachable } = await directory.list({ binary: 'compute' });
     return { ...view, hosts: [...view.hosts, ...unreachable.map(({ host }) => unreachableHost(host))] };
   };
-}
-
-async function whenItAnswers(cell: CellSight): Promise<readonly CellSight[]> {
-  try {
-    await cell.records.services.list('compute');
-    return [cell];
-  } catch (error) {
-    if (isUnreachable(error)) return [];
-    throw error;
-  }
 }
 
 function unreachableHost(host: string): HostView {
