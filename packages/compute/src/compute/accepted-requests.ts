@@ -46,6 +46,7 @@ interface Open {
   holders: number;
   /** It stays until it has ended. */
   staysOn: boolean;
+  /** Struck from the journal, or to stay there: nothing that this run still does changes that. */
   isDone: boolean;
 }
 
@@ -107,6 +108,15 @@ export class AcceptedRequests {
   readonly begun = (): void => {
     const open = this.#current;
     if (open?.staysOn === false) this.#strike(open);
+  };
+
+  /**
+   * Others refuse what the request that is being handled here sends, as the host was forced down: whatever its handler makes
+   * of that, the request stays for the next run.
+   */
+  readonly keep = (): void => {
+    const open = this.#current;
+    if (open) open.isDone = true;
   };
 
   /** What earlier runs have accepted and not begun. */

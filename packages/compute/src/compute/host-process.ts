@@ -153,6 +153,7 @@ export class HostProcess {
   #makeFence({ services }: Records, manager: ComputeManager): Fence {
     const { name: host, epoch, forcedDownStart, limits, logger } = this.#options;
     epoch.whenRefused(() => {
+      this.#accepted.keep();
       this.service.reportNow();
     });
     return new Fence({
