@@ -15,6 +15,8 @@ export interface CloudOptions {
   readonly transport: string;
   /** Default: Nova's. */
   readonly exchange?: string;
+  /** Opens the transport of the API (`api`) or of a host, by its name; default: one to `transport` for each. */
+  readonly transportOf?: (owner: string) => Transport;
   /** For transports other than the one in memory. */
   readonly drivers?: readonly DriverFactory[];
   readonly hosts: readonly string[];
@@ -74,7 +76,8 @@ export function downTime({ serviceDownTimeMs }: CloudOptions): { readonly servic
   return { ...(serviceDownTimeMs !== undefined && { serviceDownTimeMs }) };
 }
 
-export function openTransport(options: CloudOptions): Transport {
+export function openTransport(options: CloudOptions, owner: string): Transport {
+  if (options.transportOf) return options.transportOf(owner);
   const { transport, exchange: controlExchange = CONTROL_EXCHANGE, drivers = [], logger } = options;
   return createTransport(transport, { drivers, logger, controlExchange });
 }

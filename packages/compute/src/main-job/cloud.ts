@@ -60,7 +60,7 @@ export class Cloud implements JobCloud {
         logger.error({ err: error, event }, 'A listener to the records failed');
       });
     this.hypervisors = options.hypervisors ?? new HypervisorNetwork();
-    this.#transport = openTransport(options);
+    this.#transport = openTransport(options, 'api');
     this.computeApi = new ComputeApi(this.#transport, clientOptions(options));
     this.#reloads.push(() => this.computeApi.refresh());
     const externalEvents = new ExternalEvents(this.records, this.computeApi);
@@ -194,7 +194,7 @@ export class Cloud implements JobCloud {
     return new ComputeHost({
       name,
       ...(zone !== undefined && { availabilityZone: zone }),
-      openTransport: () => openTransport(options),
+      openTransport: () => openTransport(options, name),
       records: options.recordsOf?.(name, this.records) ?? this.records,
       virt,
       networking: this.networking,

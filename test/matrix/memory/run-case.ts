@@ -1,0 +1,104 @@
+import { randomNumbers } from '../../support/rigs/random-faults.js';
+import type { RecordedJob } from '#compute/main-job/recorded-job.js';
+import { type Flow, MEMBERS, type Party, type Sight } from './flows.js';
+import { pass } from './simulated-time.js';
+import { type Drained, Site } from './site.js';
+import { Steps } from './steps.js';
+
+/** How a process ends: by SIGTERM, or by `kill -9`. */
+export const WAYS = ['TERM', 'KILL'] as const;
+export type Way = (typeof WAYS)[number];
+
+/** One cell of the matrix: the party gets the signal at that step of the flow. */
+export interface Case {
+  readonly flow: Flow;
+  readonly party: Party;
+  readonly way: Way;
+  /** From 1. */
+  readonly step: number;
+}
+
+/** How the instance was in the end. */
+export interface Ending extends Sight {
+  /** What each step was. */
+  readonly labels: readonly string[];
+  /** One that got SIGTERM had not been reached by the flow by then: it may be refused. */
+  readonly mayBeRefused: boolean;
+}
+
+/** How often, and how long, it is looked whether all has come to its end. */
+const LOOK_MS = 1000;
+const LOOKS = 900;
+
+/**
+ * Does what the flow is, with the signal in the middle of it, until all has come to its end.
+ * @param at - undefined: nobody gets a signal
+ */
+export async function runCase(
+  recorded: RecordedJob,
+  flow: Flow,
+  seed: number,
+  opsServer: boolean,
+  at?: Omit<Case, 'flow'>,
+): Promise<Ending> {
+  const steps = new Steps(randomNumbers(seed));
+  const site = new Site(recorded, steps, { cells: flow.cells, opsServer });
+  await site.start();
+  const uuid = await flow.before(site);
+  const signal = new Signal(site, at);
+  steps.arm(at && { step: at.step, act: () => signal.strike() });
+  const answered = new AbortController();
+  void flow
+    .ask(site, uuid)
+    .catch(() => undefined) // an answer, too
+    .then(() => answered.abort());
+  let sight: Sight = { words: '', problems: [] };
+  for (let look = 0; look < LOOKS; look += 1) {
+    await pass(LOOK_MS);
+    const unclean = await signal.unclean();
+    const { words, problems } = await flow.look(site, uuid);
+    const open = [
+      ...(answered.signal.aborted ? [] : ['who asked has no answer']),
+      ...(site.areConductorsIdle ? [] : ['a conductor still does something']),
+      ...site.ledger.problems((server) => site.isUp(server)),
+    ];
+    sight = { words, problems: [...unclean, ...problems, ...open] };
+    if (problems.length + open.length === 0) break;
+  }
+  steps.disarm();
+  await site.stop();
+  return { ...sight, labels: steps.labels, mayBeRefused: signal.mayBeRefused };
+}
+
+/** What is done to a party, once. */
+class Signal {
+  /** One of the party had not been reached by the flow. */
+  mayBeRefused = false;
+  readonly #site: Site;
+  readonly #members: readonly string[];
+  readonly #way: Way | undefined;
+  #ends: readonly Promise<Drained | undefined>[] = [];
+
+  constructor(site: Site, at: Omit<Case, 'flow'> | undefined) {
+    this.#site = site;
+    this.#members = at ? MEMBERS[at.party] : [];
+    this.#way = at?.way;
+  }
+
+  strike(): void {
+    const site = this.#site;
+    this.mayBeRefused = this.#members.some((owner) => !site.steps.hasReached(owner));
+    this.#ends = this.#members.map((owner) =>
+      this.#way === 'TERM' ? site.drain(owner) : site.kill(owner).then(() => undefined),
+    );
+  }
+
+  /** Resolves when all of the party run again, with what was wrong with their ends. */
+  async unclean(): Promise<readonly string[]> {
+    const drains = await Promise.all(this.#ends);
+    return drains.flatMap((drain) => {
+      if (!drain || (drain.code === 0 && drain.problems.length === 0)) return [];
+      return [`${drain.owner} ended with ${String(drain.code)}: ${drain.problems.join(', ')}`];
+    });
+  }
+}
