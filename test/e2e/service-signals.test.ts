@@ -98,14 +98,42 @@ describe('signals to a service that is a process', function () {
     expect(since(process, 'state draining')).to.deep.equal(DRAIN);
   });
 
-  for (const signal of ['SIGALRM', 'SIGQUIT'] as const) {
-    it(`ends at once at ${signal}, which it leaves to the system, also while it drains (GS-106)`, async () => {
+  it('ends at once at SIGQUIT, which it leaves to the system, also while it drains (GS-106)', async () => {
+    const process = worker({ tasks: 1 });
+    await process.line('state running');
+    process.signal('SIGTERM');
+    await process.line('step tasks');
+    process.signal('SIGQUIT');
+    expect(await process.ended).to.deep.equal({ code: null, signal: 'SIGQUIT' });
+  });
+
+  for (const [when, first] of [
+    ['in a drain', 'SIGTERM'],
+    ['while it serves', undefined],
+  ] as const) {
+    it(`ends at SIGALRM as at the overall time-out, with 4: what is left is written down (${when}; GS-80, GS-106, COMP-20)`, async () => {
       const process = worker({ tasks: 1 });
       await process.line('state running');
-      process.signal('SIGTERM');
-      await process.line('step tasks');
-      process.signal(signal);
-      expect(await process.ended).to.deep.equal({ code: null, signal });
+      if (first) {
+        process.signal(first);
+        await process.line('step tasks');
+      }
+      process.signal('SIGALRM');
+      expect(await process.ended).to.deep.equal({ code: 4, signal: null });
+      expect(since(process, 'step tasks').filter((line) => !line.startsWith('report'))).to.deep.equal([
+        'step tasks',
+        'step stop-ops',
+        'step ops-tasks',
+        'step cleanup',
+        'cleanupHost',
+        'step closing',
+        'step journal',
+        'journal task-0',
+        'step last-report',
+        'step on-exit',
+        'onExit timed-out',
+        'state exited',
+      ]);
     });
   }
 

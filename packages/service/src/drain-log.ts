@@ -1,5 +1,6 @@
 import type { Logger } from '@ebbgate/core';
 import { describeError } from './describe-error.js';
+import type { DrainReport } from './drain-report.js';
 import type { TaskCounts, TaskRegistry, TaskSnapshot } from './task-registry.js';
 
 /** While tasks are left they are listed this often. */
@@ -15,6 +16,7 @@ export class DrainLog {
   readonly #registry: TaskRegistry;
   readonly #logger: Logger;
   readonly #before: TaskCounts;
+  readonly #aborted: TaskSnapshot[] = [];
   readonly #unsubscribe: readonly (() => void)[];
   readonly #timer: NodeJS.Timeout;
 
@@ -30,8 +32,10 @@ export class DrainLog {
       registry.events.on('opened', (task) => {
         logger.info({ ...task, left: registry.size }, `Task ${task.name} has begun during the drain`);
       }),
-      registry.events.on('ended', ({ task, failed, error, left }) => {
-        if (failed)
+      registry.events.on('ended', ({ task, failed, aborted, error, left }) => {
+        if (aborted) this.#aborted.push(task);
+        if (aborted) logger.info({ ...task, left }, `Task ${task.name} was put back`);
+        else if (failed)
           logger.warn({ ...task, left, error: describeError(error) }, `Task ${task.name} has failed`);
         else logger.info({ ...task, left }, `Task ${task.name} has completed`);
       }),
@@ -44,9 +48,13 @@ export class DrainLog {
   }
 
   /** Tasks that have ended since the drain began. */
-  get totals(): { readonly completed: number; readonly failed: number } {
+  get totals(): Pick<DrainReport, 'completed' | 'failed' | 'aborted'> {
     const { completed, failed } = this.#registry.counts;
-    return { completed: completed - this.#before.completed, failed: failed - this.#before.failed };
+    return {
+      completed: completed - this.#before.completed,
+      failed: failed - this.#before.failed,
+      aborted: [...this.#aborted],
+    };
   }
 
   /** Nobody waits for tasks any more: lists those that are left, if there are any. */
@@ -60,11 +68,11 @@ export class DrainLog {
   end(): void {
     clearInterval(this.#timer);
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    const { completed, failed } = this.totals;
+    const { completed, failed, aborted } = this.totals;
     const left = this.#registry.size;
     this.#logger.info(
-      { completed, failed, left },
-      `Tasks: ${completed} completed, ${failed} failed, ${left} left`,
+      { completed, failed, aborted: aborted.length, left },
+      `Tasks: ${completed} completed, ${failed} failed, ${aborted.length} aborted, ${left} left`,
     );
   }
 }

@@ -69,4 +69,6 @@ export interface DrainReport {
   readonly completed: number;
   /** Tasks that ended with an error during the drain. */
   readonly failed: number;
+  /** Tasks that the drain has aborted as they could not end in time, and that were put back: nothing of them is left. */
+  readonly aborted: readonly TaskSnapshot[];
 }

@@ -1,6 +1,7 @@
 import type { Logger, MaybePromise } from '@ebbgate/core';
 import type { DrainBudgets } from './budgets.js';
 import { describeError } from './describe-error.js';
+import { DrainAborts } from './drain-aborts.js';
 import { DrainLog } from './drain-log.js';
 import type { DrainOutcome, DrainReport, StepEvent, StepName, StepReport } from './drain-report.js';
 import type { DrainableServer } from './drainable-server.js';
@@ -23,6 +24,8 @@ export interface DrainParts {
   /** An overall limit of others that is sooner than this service's own; Infinity for none. */
   readonly withinMs: number;
   readonly registry: TaskRegistry;
+  /** What may be aborted, and cannot end in time, is put back. */
+  readonly abortBeforeDeadline: boolean;
   readonly newRequest: DrainingServer;
   readonly ops: DrainingServer | undefined;
   /** `initHost`, when it is still under way. */
@@ -49,6 +52,7 @@ export class DrainSequence {
   readonly #parts: DrainParts;
   readonly #runner: StepRunner;
   readonly #log: DrainLog;
+  readonly #aborts: DrainAborts | undefined;
   readonly #problems: string[] = [];
   /** What the steps from the clean-up on need; kept for them by all before. */
   readonly #cleanupMs: number;
@@ -83,6 +87,7 @@ export class DrainSequence {
     });
     this.#runner = new StepRunner(overallMs, parts.onStep);
     this.#log = new DrainLog(parts.registry, parts.logger);
+    if (parts.abortBeforeDeadline) this.#aborts = new DrainAborts(parts.registry, parts.logger);
   }
 
   get step(): StepName | undefined {
@@ -104,6 +109,11 @@ export class DrainSequence {
     this.#left = this.#parts.registry.snapshot();
     this.#problems.push(reason);
     this.#leave();
+  }
+
+  /** Waits for nothing any more: see {@link StepRunner.expire}. */
+  expire(): void {
+    this.#runner.expire();
   }
 
   /** Ends it at once: see {@link StepRunner.cutOff}. */
@@ -143,13 +153,18 @@ export class DrainSequence {
 
   /** All waits for tasks together take at most `managerShutdownTimeoutMs`. */
   async #waitForTasks(name: StepName, run: () => Promise<unknown>): Promise<StepReport> {
+    const doNotWait = this.#parts.budgets.managerShutdownTimeoutMs === 0;
     const report = await this.#runner.run({
       name,
       limitMs: this.#tasksLeftMs,
       reserveMs: this.#cleanupMs + this.#closingMs + this.#lastWordsMs,
-      doNotWait: this.#parts.budgets.managerShutdownTimeoutMs === 0,
-      run: () => Promise.race([run(), this.#leaving]),
+      doNotWait,
+      run: (_signal, limitMs) => {
+        if (!doNotWait) this.#aborts?.begin(limitMs); // what nobody waits for could not be put back either
+        return Promise.race([run(), this.#leaving]);
+      },
     });
+    this.#aborts?.end();
     this.#tasksLeftMs = Math.max(0, this.#tasksLeftMs - report.durationMs);
     return report;
   }

@@ -5,13 +5,13 @@ import type { DrainReport } from './drain-report.js';
  * look at the log.
  */
 export const exitCodes: {
-  /** Everything that had begun is complete, and its replies are out. */
+  /** Everything that had begun is complete, or was aborted and put back, and its replies are out. */
   readonly clean: 0;
   /** The service could not start. */
   readonly startFailed: 1;
   /** Drained in order, but work was left, or a step failed. */
   readonly unfinished: 3;
-  /** `graceful_shutdown_timeout` ended the drain. */
+  /** `graceful_shutdown_timeout` ended the drain, or SIGALRM did. */
   readonly timedOut: 4;
   /** SIGINT during a drain. */
   readonly interrupted: 130;

@@ -31,6 +31,7 @@ export { Service } from './service.js';
 export type { ServiceEvents, TaskEvent } from './service-events.js';
 export type { ServiceHealth, ServiceSnapshot, ServiceState } from './snapshot.js';
 export { type SupervisorNotices, type SupervisorStatus, tellSupervisor } from './supervisor-notices.js';
+export type { AbortableTask, TaskAbort } from './task-abort.js';
 export { taskInterceptor, type TaskInterceptorOptions } from './task-interceptor.js';
 export {
   type TaskCounts,

@@ -8,14 +8,14 @@ import type { ServiceSnapshot } from './snapshot.js';
 import { type SupervisorNotices, type SupervisorStatus, tellSupervisor } from './supervisor-notices.js';
 
 /** The signals that a launcher understands. */
-export type LaunchSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP';
+export type LaunchSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGALRM';
 
 /** Makes the service while the signals are heard already; the signal aborts when there is no need for it any more. */
 export type ServiceFactory = (signal: AbortSignal) => MaybePromise<Service>;
 
 /** How a service is run as a program. */
 export interface LaunchOptions {
-  /** Which signals of the process are handled; default all three, none with `[]`. */
+  /** Which signals of the process are handled; default all four, none with `[]`. */
   readonly signals?: readonly LaunchSignal[];
   /** Reads the configuration again, at SIGHUP while the service runs. What it throws is logged. */
   readonly onReload?: () => MaybePromise<void>;
@@ -46,7 +46,7 @@ const OPTIONS: Readonly<Record<keyof LaunchOptions, true>> = {
   exit: true,
   logger: true,
 };
-const ALL_SIGNALS: readonly LaunchSignal[] = ['SIGTERM', 'SIGINT', 'SIGHUP'];
+const ALL_SIGNALS: readonly LaunchSignal[] = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGALRM'];
 /** A reader that does not read must not keep the process from ending. */
 const FLUSH_MS = 1_000;
 /** A factory that was told to stop gets so long. */
@@ -57,7 +57,7 @@ const FOREVER_MS = 2_147_483_647;
 /**
  * Starts a service and sees to its end: SIGTERM and the first SIGINT drain it, at any moment from here on; a further
  * SIGTERM changes nothing; a SIGINT during a drain ends the process at once; SIGHUP reads the configuration again, and
- * does nothing in a drain. The exit code tells what came of it: see {@link exitCodes}. Keeps the process alive
+ * does nothing in a drain; SIGALRM is the end of the time for everything, at whatever moment. The exit code tells what came of it: see {@link exitCodes}. Keeps the process alive
  * meanwhile, also when nobody reads its output any more. Unhandled rejections and exceptions are left to Node.
  *
  * @throws ConfigurationError (`ERR_CONFIGURATION`) for an unknown option
@@ -104,6 +104,7 @@ class Launcher implements Launched {
   terminate(signal: LaunchSignal): void {
     if (this.#ended) return;
     if (signal === 'SIGHUP') this.#reload();
+    else if (signal === 'SIGALRM') this.#expire();
     else if (!this.#isEnding) this.#end(signal);
     else if (signal === 'SIGINT') this.#endAtOnce();
     else {
@@ -134,12 +135,23 @@ class Launcher implements Launched {
     void this.#service?.drain(signal);
   }
 
-  #endAtOnce(): void {
+  /** Nothing is waited for any more; what is left is written down and told, as at the overall time-out. */
+  #expire(): void {
+    this.#tellLeft('SIGALRM', 'SIGALRM: the time for everything is over');
+    this.#asked ??= 'SIGALRM';
+    this.#notices?.update();
+    this.#building.abort();
+    if (this.#service) void this.#service.expire('SIGALRM');
+    else void this.#exit(exitCodes.timedOut, true);
+  }
+
+  #tellLeft(signal: LaunchSignal, text: string): void {
     const left = this.#service?.registry.snapshot() ?? [];
-    this.#logger.warn(
-      { signal: 'SIGINT', left: left.length, tasks: left },
-      'SIGINT during the drain: ending at once',
-    );
+    this.#logger.warn({ signal, left: left.length, tasks: left }, text);
+  }
+
+  #endAtOnce(): void {
+    this.#tellLeft('SIGINT', 'SIGINT during the drain: ending at once');
     void this.#exit(exitCodes.interrupted, false);
     this.#service?.cutOff(); // in a process that goes on nothing of it is left
   }

@@ -1,6 +1,12 @@
 import { currentContext } from '@ebbgate/core';
 import type { TaskHandle, TaskRecord } from './task-registry.js';
 
+/** What a task tells its registry. */
+interface TaskOwner {
+  onChange(task: OpenTask): void;
+  onEnd(task: OpenTask, error: unknown): void;
+}
+
 /** A task that runs; for whoever has opened it, its handle. */
 export class OpenTask implements TaskHandle {
   readonly id: number;
@@ -9,31 +15,32 @@ export class OpenTask implements TaskHandle {
   readonly startedMs: number;
   /** The key under which it was opened as an operation. */
   readonly key: string | undefined;
+  /** Why its owner was asked to put it back. */
+  abortReason: Error | undefined;
   /** Its neighbours in {@link OpenTasks}. */
   before: OpenTask | undefined;
   after: OpenTask | undefined;
-  readonly #onEnd: (task: OpenTask, error: unknown) => void;
+  readonly #owner: TaskOwner;
 
-  constructor(
-    id: number,
-    record: TaskRecord,
-    startedMs: number,
-    key: string | undefined,
-    onEnd: (task: OpenTask, error: unknown) => void,
-  ) {
+  constructor(id: number, record: TaskRecord, startedMs: number, key: string | undefined, owner: TaskOwner) {
     const { requestId = currentContext()?.requestId ?? null } = record;
     this.id = id;
     this.record = record;
     this.requestId = requestId;
     this.startedMs = startedMs;
     this.key = key;
+    this.abortReason = undefined;
     this.before = undefined;
     this.after = undefined;
-    this.#onEnd = onEnd;
+    this.#owner = owner;
+  }
+
+  changed(): void {
+    this.#owner.onChange(this);
   }
 
   end(error?: unknown): void {
-    this.#onEnd(this, error);
+    this.#owner.onEnd(this, error);
   }
 }
 

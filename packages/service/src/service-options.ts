@@ -28,6 +28,11 @@ export interface ServiceOptions {
   readonly registry?: TaskRegistry;
   /** What each part of a drain may take; what is left out has its default. */
   readonly budgets?: Partial<DrainBudgets>;
+  /**
+   * A drain aborts the tasks that were opened with an `abort` and cannot end in the time for tasks: they are put back, and
+   * the drain is clean all the same. Default false: they are waited for as all others, and are left at the end of that time.
+   */
+  readonly abortBeforeDeadline?: boolean;
   /** From one state report to the next; default 10000. */
   readonly reportIntervalMs?: number;
   /** Opens the health endpoints; or takes over those that are open already. It closes them at its end. */
@@ -60,6 +65,7 @@ const OPTIONS: Readonly<Record<keyof ServiceOptions, true>> = {
   opsServer: true,
   registry: true,
   budgets: true,
+  abortBeforeDeadline: true,
   reportIntervalMs: true,
   health: true,
   journal: true,
@@ -77,12 +83,18 @@ export function checkServiceOptions(options: ServiceOptions): void {
   checkMethods('opsServer', options.opsServer, SERVER);
   checkMethods('registry', options.registry, ['open', 'snapshot', 'whenIdle']);
   checkMethods('journal', options.journal, ['write']);
+  checkFlag('abortBeforeDeadline', options.abortBeforeDeadline);
   if (options.reportIntervalMs !== undefined) checkInterval(options.reportIntervalMs);
 }
 
 function checkText(name: string, value: string): void {
   if (typeof value === 'string' && value !== '') return;
   throw new ConfigurationError(`${name} of a service must be a text that is not empty`);
+}
+
+function checkFlag(name: string, value: unknown): void {
+  if (value === undefined || typeof value === 'boolean') return;
+  throw new ConfigurationError(`${name} of a service must be true or false`);
 }
 
 function checkInterval(value: number): void {

@@ -12,7 +12,7 @@ import { programEnd } from './program-end.js';
 import { type ServiceEvents, ServiceEventSource } from './service-events.js';
 import { checkServiceOptions, type DrainOptions, type ServiceOptions } from './service-options.js';
 import type { ServiceHealth, ServiceSnapshot, ServiceState } from './snapshot.js';
-import { StateReporter } from './state-reporter.js';
+import { type StateReporter, stateReporterOf } from './state-reporter.js';
 import { TaskRegistry } from './task-registry.js';
 
 /**
@@ -74,7 +74,12 @@ export class Service {
     this.#manager = manager;
     this.#logger = logger;
     this.#periodic = new PeriodicRunner(manager.periodic ?? [], registry, logger);
-    this.#reporter = this.#makeReporter(options.reportIntervalMs ?? 10_000);
+    const reports = {
+      snapshot: () => this.snapshot(),
+      intervalMs: options.reportIntervalMs ?? 10_000,
+      logger,
+    };
+    this.#reporter = stateReporterOf(manager, reports);
     this.#health = options.health && healthServerOf(options.health, () => this.health(), logger);
   }
 
@@ -142,6 +147,16 @@ export class Service {
   leave(reason: string): Promise<DrainReport> {
     this.#beginDrain(reason, {}, false);
     this.#drain?.sequence?.leave(reason);
+    return this.exited;
+  }
+
+  /**
+   * The time for everything is over now, as when `gracefulShutdownTimeoutMs` has passed: as {@link Service.drain}, or going on
+   * with the drain that is under way, but nothing is waited for any more. The outcome is `timed-out`.
+   */
+  expire(reason: string): Promise<DrainReport> {
+    this.#beginDrain(reason, { withinMs: 0 }, false);
+    this.#drain?.sequence?.expire();
     return this.exited;
   }
 
@@ -228,7 +243,7 @@ export class Service {
     startUp: Promise<unknown> | undefined,
     startFailed: boolean,
   ): DrainSequence {
-    const { newRequestServer, opsServer, journal, onExit } = this.#options;
+    const { newRequestServer, opsServer, journal, onExit, abortBeforeDeadline = false } = this.#options;
     const part = (name: DrainingServer['name'], server: DrainableServer): DrainingServer => ({
       name,
       server,
@@ -240,6 +255,7 @@ export class Service {
       budgets: this.budgets,
       withinMs,
       registry: this.registry,
+      abortBeforeDeadline,
       newRequest: part('new-request', newRequestServer),
       ops: opsServer && part('ops', opsServer),
       startUp,
@@ -259,8 +275,8 @@ export class Service {
     const report = await sequence.run();
     await this.#health?.close(); // last of all: until here it tells that the service is not ready
     this.#move('exited');
-    const { outcome, unfinished, problems, durationMs } = report;
-    const fields = { outcome, durationMs, problems, unfinished };
+    const { outcome, unfinished, aborted, problems, durationMs } = report;
+    const fields = { outcome, durationMs, problems, unfinished, aborted };
     if (outcome === 'clean') this.#logger.info(fields, `Service ${this.name} has drained`);
     else this.#logger.error(fields, `Service ${this.name} has drained, but not cleanly: ${outcome}`);
     this.events.emit('exited', report);
@@ -279,16 +295,5 @@ export class Service {
     const previous = this.#state;
     this.#state = state;
     this.events.emit('state', { previous, state });
-  }
-
-  #makeReporter(intervalMs: number): StateReporter | undefined {
-    const manager = this.#manager;
-    if (!manager.reportState) return undefined;
-    return new StateReporter({
-      send: (state, signal) => manager.reportState?.(state, signal),
-      snapshot: () => this.snapshot(),
-      intervalMs,
-      logger: this.#logger,
-    });
   }
 }

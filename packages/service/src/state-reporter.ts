@@ -1,5 +1,6 @@
 import type { Logger, MaybePromise } from '@ebbgate/core';
 import { describeError } from './describe-error.js';
+import type { Manager } from './manager.js';
 import type { ServiceSnapshot } from './snapshot.js';
 
 /** How a reporter works. */
@@ -144,6 +145,15 @@ export class StateReporter {
     this.#failing = failure !== undefined;
     return !this.#failing;
   }
+}
+
+/** Sends what the manager reports; undefined when it reports nothing. */
+export function stateReporterOf(
+  manager: Manager,
+  parts: Omit<StateReporterOptions, 'send'>,
+): StateReporter | undefined {
+  if (!manager.reportState) return undefined;
+  return new StateReporter({ ...parts, send: (state, signal) => manager.reportState?.(state, signal) });
 }
 
 /** Resolves after a while, or rejects with the signal's reason. */

@@ -31,7 +31,7 @@ export class StepRunner {
   #current: StepName | undefined;
   #isCutOff = false;
   /** Ends the wait for the step that is under way. */
-  #onCutOff: () => void = () => undefined;
+  #endWait: () => void = () => undefined;
 
   /** @param overallMs - from now, for all steps together; Infinity for no limit */
   constructor(overallMs: number, onEvent: (event: StepEvent) => void) {
@@ -62,11 +62,16 @@ export class StepRunner {
     return this.leftMs < TIMER_ERROR_MS;
   }
 
-  /** The overall limit is over now: the step that is under way is not waited for any more, and none is begun. */
+  /** The overall limit is over now: no step is waited for any more; those to come are begun all the same. */
+  expire(): void {
+    this.#overallMs = 0;
+    this.#endWait();
+  }
+
+  /** As {@link StepRunner.expire}, and no step is begun any more. */
   cutOff(): void {
     this.#isCutOff = true;
-    this.#overallMs = 0;
-    this.#onCutOff();
+    this.expire();
   }
 
   async run(step: DrainStep): Promise<StepReport> {
@@ -117,7 +122,7 @@ export class StepRunner {
       };
       if (limitMs > 0) timer = setTimeout(end, limitMs);
       else setImmediate(end);
-      this.#onCutOff = end;
+      this.#endWait = end;
     });
     try {
       return await Promise.race([work, late]); // when it is late, what the work ends with hurts nobody

@@ -1,6 +1,7 @@
 import { checkLogger, type Logger, silentLogger, TypedEvents } from '@ebbgate/core';
 import { describeError } from './describe-error.js';
 import { OpenTask, OpenTasks } from './open-task.js';
+import { type AbortableTask, beginAbort, isCausedBy, type TaskAbort, timesOf } from './task-abort.js';
 
 /** `handler`: one request being served. `background`: work that goes on without one. `operation`: spans several requests. */
 export type TaskKind = 'handler' | 'background' | 'operation';
@@ -17,6 +18,8 @@ export interface TaskRecord {
   readonly instance?: string | null;
   /** How far it is, from 0 to 1, if it can tell. Asked whenever somebody looks. */
   readonly progress?: () => number | undefined;
+  /** How it is ended early and put back, where a drain may do that; default: it may not, the task must complete. */
+  readonly abort?: TaskAbort;
 }
 
 /** A task at one moment. Plain data, ready for JSON. */
@@ -37,10 +40,12 @@ export interface TaskSnapshot {
   readonly progress: number | null;
 }
 
-/** Ends a task. */
+/** What the owner of a task tells of it. */
 export interface TaskHandle {
   /** Unique in its registry. */
   readonly id: number;
+  /** Its progress, or what it still needs, has changed. */
+  changed(): void;
   /** The task is over: failed when an error is given, else completed. Only the first call counts. */
   end(error?: unknown): void;
 }
@@ -49,10 +54,14 @@ export interface TaskHandle {
 export interface TaskEvents {
   /** A task has begun. */
   readonly opened: TaskSnapshot;
+  /** A task has got further, or tells otherwise how long it still needs. */
+  readonly changed: TaskSnapshot;
   /** A task has ended: whether by an error, by which, and how many are still open. */
   readonly ended: {
     readonly task: TaskSnapshot;
     readonly failed: boolean;
+    /** It was aborted and put back; then it has not failed. */
+    readonly aborted: boolean;
     readonly error: unknown;
     readonly left: number;
   };
@@ -66,6 +75,8 @@ export interface TaskCounts {
   readonly completed: number;
   /** Tasks that ended with an error. */
   readonly failed: number;
+  /** Tasks that a drain has aborted, and that were put back. */
+  readonly aborted: number;
 }
 
 /** How a registry is made. */
@@ -93,6 +104,7 @@ export class TaskRegistry {
   #opened = 0;
   #completed = 0;
   #failed = 0;
+  #aborted = 0;
   #idle: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
 
   constructor(options: TaskRegistryOptions = {}) {
@@ -110,7 +122,12 @@ export class TaskRegistry {
 
   /** Since the registry was made; a copy. */
   get counts(): TaskCounts {
-    return { opened: this.#opened, completed: this.#completed, failed: this.#failed };
+    return {
+      opened: this.#opened,
+      completed: this.#completed,
+      failed: this.#failed,
+      aborted: this.#aborted,
+    };
   }
 
   /** Records a task that begins now. Whoever opens it sees to it that it ends. */
@@ -119,10 +136,13 @@ export class TaskRegistry {
   }
 
   /** Runs `work` as a task: it ends with its promise, whichever way that settles (GS-98). Passes the outcome on. */
-  async track<T>(record: string | TaskRecord, work: () => T | Promise<T>): Promise<T> {
+  async track<T>(
+    record: string | TaskRecord,
+    work: (task: Pick<TaskHandle, 'changed'>) => T | Promise<T>,
+  ): Promise<T> {
     const handle = this.open(typeof record === 'string' ? { name: record } : record);
     try {
-      const result = await work();
+      const result = await work(handle);
       handle.end();
       return result;
     } catch (error) {
@@ -145,13 +165,27 @@ export class TaskRegistry {
    */
   closeOperation(key: string, error?: unknown): boolean {
     const open = [...(this.#operations.get(key) ?? [])];
-    for (const task of open) this.#end(task, error);
+    for (const task of open) task.end(error);
     return open.length > 0;
   }
 
   /** What runs, the oldest first. */
   snapshot(): TaskSnapshot[] {
     return Array.from(this.#tasks, (task) => this.#show(task));
+  }
+
+  /** What runs and may be ended early, the oldest first: without what was aborted already, or would not be any more. */
+  abortable(): AbortableTask[] {
+    return Array.from(this.#tasks).flatMap((task) => {
+      const { abort } = task.record;
+      if (!abort || task.abortReason) return [];
+      const begin = (reason: Error): boolean => {
+        if (task.abortReason) return false;
+        task.abortReason = reason;
+        return beginAbort(abort, reason);
+      };
+      return { task: this.#show(task), ...timesOf(abort), abort: begin };
+    });
   }
 
   /** Resolves at the moment when nothing runs; at once when that is now. */
@@ -169,7 +203,7 @@ export class TaskRegistry {
 
   #open(record: TaskRecord, key: string | undefined): TaskHandle {
     this.#opened += 1;
-    const task = new OpenTask(this.#opened, record, this.#clock(), key, this.#end);
+    const task = new OpenTask(this.#opened, record, this.#clock(), key, this.#owner);
     this.#tasks.add(task);
     if (key !== undefined) {
       const siblings = this.#operations.get(key);
@@ -180,23 +214,39 @@ export class TaskRegistry {
     return task;
   }
 
-  readonly #end = (task: OpenTask, error: unknown): void => {
+  readonly #owner = {
+    onChange: (task: OpenTask): void => {
+      if (this.events.has('changed')) this.events.emit('changed', this.#show(task));
+    },
+    onEnd: (task: OpenTask, error: unknown): void => {
+      this.#end(task, error);
+    },
+  };
+
+  #end(task: OpenTask, error: unknown): void {
     if (!this.#tasks.delete(task)) return;
     if (task.key !== undefined) {
       const siblings = this.#operations.get(task.key);
       siblings?.delete(task);
       if (siblings?.size === 0) this.#operations.delete(task.key);
     }
-    const failed = error !== undefined;
-    if (failed) this.#failed += 1;
-    else this.#completed += 1;
+    const how = this.#count(task, error);
     if (this.events.has('ended')) {
-      this.events.emit('ended', { task: this.#show(task), failed, error, left: this.#tasks.size });
+      this.events.emit('ended', { task: this.#show(task), ...how, error, left: this.#tasks.size });
     }
     if (this.#tasks.size > 0 || !this.#idle) return;
     this.#idle.resolve();
     this.#idle = undefined;
-  };
+  }
+
+  #count({ abortReason }: OpenTask, error: unknown): { readonly failed: boolean; readonly aborted: boolean } {
+    const aborted = abortReason !== undefined && isCausedBy(error, abortReason);
+    const failed = error !== undefined && !aborted;
+    if (aborted) this.#aborted += 1;
+    else if (failed) this.#failed += 1;
+    else this.#completed += 1;
+    return { failed, aborted };
+  }
 
   #show({ id, record, requestId, startedMs }: OpenTask): TaskSnapshot {
     return {

@@ -60,6 +60,19 @@ describe('the options of the daemons', () => {
     });
   });
 
+  it('abort nothing before the deadline of a drain unless a host is told to, by flag, environment or file (GS-103)', () => {
+    const argv = ['--state-dir', '/s'];
+    const aborts = (more: readonly string[], env: Record<string, string> = {}): boolean | undefined =>
+      hostParts(read('compute', [...argv, ...more], env) as HostDaemonOptions).abortBeforeDeadline;
+    expect(aborts([])).to.equal(false);
+    expect(aborts(['--abort-before-deadline'])).to.equal(true);
+    expect(aborts([], { EBBGATE_ABORT_BEFORE_DEADLINE: 'true' })).to.equal(true);
+    expect(aborts(['--config', config('abort_before_deadline = true')])).to.equal(true);
+    expect(read('all-in-one', ['--hosts', 'a', '--abort-before-deadline'])).to.include({
+      abortBeforeDeadline: true,
+    });
+  });
+
   it('come from the command line before the environment, and from that before the file', () => {
     const path = config('boot_ms = 3', 'migration_ms = 3', 'vcpus = 3', 'transport = rabbit://file/');
     const env = { EBBGATE_BOOT_MS: '2', EBBGATE_MIGRATION_MS: '2', EBBGATE_URL: 'rabbit://env/' };

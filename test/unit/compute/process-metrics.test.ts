@@ -96,6 +96,7 @@ describe('compute: metrics of a process', () => {
         expect(after).to.include.members([
           `ebbgate_tasks_ended_total{outcome="completed"} ${completed}`, // also of those that are over
           `ebbgate_tasks_ended_total{outcome="failed"} ${failed}`,
+          `ebbgate_tasks_ended_total{outcome="aborted"} 0`,
         ]);
         expect(after.some((line) => line.startsWith('ebbgate_service_state{'))).to.equal(false);
       }),

@@ -75,6 +75,16 @@ describe('several parts as one program', () => {
     }
   });
 
+  it('end at once at SIGALRM, drained or not, with 4: the time for all is over (GS-106)', async () => {
+    const all = ['end a', 'end b', 'end conductor', 'end scheduler'];
+    for (const signals of [['SIGALRM'], ['SIGTERM', 'SIGALRM']] as const) {
+      const { supervisor, heard } = supervise();
+      for (const signal of signals) supervisor.terminate(signal);
+      expect(heard).to.deep.equal(['drain a in time', 'drain b in time', ...all]);
+      expect(await supervisor.done).to.equal(4);
+    }
+  });
+
   it('end at once at SIGINT during the drain, with 130 (COMP-20)', async () => {
     const { supervisor, heard, a, b } = supervise();
     supervisor.terminate('SIGINT');

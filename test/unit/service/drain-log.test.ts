@@ -54,7 +54,7 @@ describe('what a drain logs of its tasks', () => {
     await clock.tickAsync(10);
     const report = await drained;
     expect(report).to.include({ outcome: 'clean', completed: 2, failed: 1 });
-    expect(tasks(/^Tasks:/)).to.deep.equal(['Tasks: 2 completed, 1 failed, 0 left']);
+    expect(tasks(/^Tasks:/)).to.deep.equal(['Tasks: 2 completed, 1 failed, 0 aborted, 0 left']);
     const before = logger.lines.length;
     registry.open({ name: 'after' }).end();
     await clock.tickAsync(20_000);
@@ -74,6 +74,6 @@ describe('what a drain logs of its tasks', () => {
     const line = logger.lines.find(({ text }) => text.startsWith('The time for tasks'));
     expect(line?.level).to.equal('warn');
     expect(line?.fields).to.have.nested.property('tasks[0].subject', 'i-9');
-    expect(tasks(/^Tasks:/)).to.deep.equal(['Tasks: 0 completed, 0 failed, 1 left']);
+    expect(tasks(/^Tasks:/)).to.deep.equal(['Tasks: 0 completed, 0 failed, 0 aborted, 1 left']);
   });
 });

@@ -63,6 +63,35 @@ describe('launcher, by the path that its signal handlers take', () => {
     }
   });
 
+  for (const [when, signals, reason] of [
+    ['in a drain', ['SIGTERM', 'SIGALRM'], 'SIGTERM'],
+    ['without one', ['SIGALRM'], 'SIGALRM'],
+    ['more than once, and with others', ['SIGALRM', 'SIGTERM', 'SIGALRM'], 'SIGALRM'],
+  ] as const) {
+    it(`ends at SIGALRM as at the overall time-out, with 4, all steps begun, and what is left in the report (${when}; GS-80, GS-106)`, async () => {
+      const calls: string[] = [];
+      const logger = new RecordingLogger();
+      const { service, run, codes } = await launched({ ...fakeParts(calls), budgets: {} }, { logger });
+      const task = service.registry.open({ name: 'build' });
+      for (const signal of signals) run.terminate(signal);
+      expect(await run.done).to.equal(4); // within the test's time, and not after 160 s
+      const report = await service.exited;
+      expect([report.outcome, report.reason]).to.deep.equal(['timed-out', reason]);
+      expect(report.unfinished.map(({ name }) => name)).to.deep.equal(['build']);
+      expect(calls).to.include.members(['ops stop', 'cleanupHost', 'ops wait', 'journal', 'onExit']);
+      expect(logger.texts('warn')[0]).to.equal('SIGALRM: the time for everything is over');
+      expect(codes).to.deep.equal([4]);
+      task.end();
+    });
+  }
+
+  it('ends at SIGALRM with 4 also while the service is still being made (GS-106)', async () => {
+    const codes: number[] = [];
+    const run = launch(() => new Promise<Service>(() => undefined), inProcess(codes));
+    run.terminate('SIGALRM');
+    expect(await run.done).to.equal(4);
+  });
+
   it('leaves nothing of a drain that a SIGINT has ended: no step is begun any more, none waited for (COMP-20)', async () => {
     const calls: string[] = [];
     const { service, run } = await launched({ ...fakeParts(calls), budgets: {} });

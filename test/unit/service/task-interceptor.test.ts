@@ -50,7 +50,7 @@ describe('task interceptor', () => {
     const failing = interceptor(request('b'), () => Promise.reject(new Error('no'))) as Promise<unknown>; // as the method's
     const failure = await failing.catch((error: unknown) => error);
     expect(failure).to.be.an('error').with.property('message', 'no');
-    expect(registry.counts).to.deep.equal({ opened: 2, completed: 1, failed: 1 });
+    expect(registry.counts).to.deep.equal({ opened: 2, completed: 1, failed: 1, aborted: 0 });
   });
 
   it('makes no promise for a method that makes none (GS-88, GS-98)', () => {
@@ -61,7 +61,7 @@ describe('task interceptor', () => {
       throw new RangeError('no');
     };
     expect(() => interceptor(request('b'), throws)).to.throw(RangeError);
-    expect(registry.counts).to.deep.equal({ opened: 2, completed: 1, failed: 1 });
+    expect(registry.counts).to.deep.equal({ opened: 2, completed: 1, failed: 1, aborted: 0 });
     expect(registry.size).to.equal(0);
   });
 

@@ -52,7 +52,7 @@ describe('task registry', () => {
     a.end(new Error('too late to fail'));
     b.end(new Error('no'));
     b.end();
-    expect(registry.counts).to.deep.equal({ opened: 2, completed: 1, failed: 1 });
+    expect(registry.counts).to.deep.equal({ opened: 2, completed: 1, failed: 1, aborted: 0 });
     expect(registry.size).to.equal(0);
   });
 
@@ -72,7 +72,7 @@ describe('task registry', () => {
       await registry.track({ name: 'work' }, work).catch((error: unknown) => seen.push(String(error)));
     }
     expect(seen).to.have.length(4);
-    expect(registry.counts).to.deep.equal({ opened: 5, completed: 1, failed: 4 });
+    expect(registry.counts).to.deep.equal({ opened: 5, completed: 1, failed: 4, aborted: 0 });
     expect(registry.size).to.equal(0);
   });
 
@@ -119,7 +119,7 @@ describe('task registry', () => {
     first.end(new Error('tried again'));
     expect(registry.snapshot().map(({ id }) => id)).to.deep.equal([2]);
     expect(registry.closeOperation('i-1')).to.equal(true);
-    expect(registry.counts).to.deep.equal({ opened: 2, completed: 1, failed: 1 });
+    expect(registry.counts).to.deep.equal({ opened: 2, completed: 1, failed: 1, aborted: 0 });
   });
 
   it('keeps the others in their order, whichever ends (COMP-02)', () => {

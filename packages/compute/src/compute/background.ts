@@ -1,5 +1,6 @@
 import { type RequestContext, runWithContext } from '@ebbgate/core';
-import type { TaskRecord } from '@ebbgate/service';
+import type { TaskHandle, TaskRecord } from '@ebbgate/service';
+import { OperationAbortedError } from '../errors.js';
 import type { HostContext } from './host-context.js';
 
 /** What work in the background belongs to. */
@@ -15,13 +16,17 @@ export function beginInBackground(
   { tasks, accepted, logger, lifetime }: BackgroundParts,
   context: RequestContext,
   record: TaskRecord,
-  work: () => Promise<void>,
+  work: (task: Pick<TaskHandle, 'changed'>) => Promise<void>,
 ): void {
   const tracked = runWithContext(context.detached(), () =>
-    tasks.track({ ...record, requestId: context.requestId ?? null }, () => accepted.hold(work)),
+    tasks.track({ ...record, requestId: context.requestId ?? null }, (task) =>
+      accepted.hold(() => work(task)),
+    ),
   );
   tracked.catch((error: unknown) => {
     if (lifetime.aborted) return; // cut off with the process: the drain has reported it
-    logger.error({ err: error, task: record.name, instance: record.instance }, 'A task failed');
+    const fields = { err: error, task: record.name, instance: record.instance };
+    if (error instanceof OperationAbortedError) logger.info(fields, 'A task was aborted');
+    else logger.error(fields, 'A task failed');
   });
 }

@@ -31,6 +31,8 @@ export interface ComputeHostOptions {
   readonly api?: ComputeApiOptions;
   /** What each part of a drain may take; what is left out has its default. */
   readonly budgets?: Partial<DrainBudgets>;
+  /** A drain aborts, and puts back, what may be aborted and cannot end in its time; default false. */
+  readonly abortBeforeDeadline?: boolean;
   /** How much is done at the same time, and how often is looked. */
   readonly limits?: Partial<ComputeLimits>;
   /** Zone that it is in; default null: none. */
@@ -78,6 +80,7 @@ export function completeHostOptions(options: ComputeHostOptions): CompleteHostOp
     opsTopic: RPC_TOPIC_OPS,
     api: {},
     budgets: {},
+    abortBeforeDeadline: false,
     vifPluggingTimeoutMs: 300_000,
     shelvedOffloadMs: 0,
     resizeConfirmWindowMs: 0,

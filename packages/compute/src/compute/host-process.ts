@@ -235,7 +235,7 @@ export class HostProcess {
 
   #makeService(records: Records, registry: TaskRegistry, compute: ComputeManager): Service {
     const { name, virt, budgets, logger, reportIntervalMs, health, ownsProcess } = this.#options;
-    const { availabilityZone, allocationRatios } = this.#options;
+    const { availabilityZone, allocationRatios, abortBeforeDeadline } = this.#options;
     const capacity = new CapacityReport(records.allocations, virt, allocationRatios);
     const version = this.opsServer ? COMPUTE_SERVICE_VERSION : SERVICE_VERSION_WITHOUT_OPS;
     const about = { binary: 'compute', host: name, version, availabilityZone };
@@ -261,6 +261,7 @@ export class HostProcess {
       ...(this.opsServer && { opsServer: this.opsServer }),
       registry,
       budgets,
+      abortBeforeDeadline,
       reportIntervalMs,
       logger,
       ...(health && { health }),

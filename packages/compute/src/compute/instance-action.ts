@@ -5,14 +5,23 @@ import { faultOf } from '../objects/instance-fault.js';
 import type { Instance, InstanceFields } from '../objects/instance.js';
 import type { TaskState } from '../objects/states.js';
 import { beginInBackground } from './background.js';
+import type { EarlyEnd } from './early-end.js';
 import type { HostContext } from './host-context.js';
 import { UnsettledWriteError } from './sure-write.js';
+
+/** What a drain may abort, and put back. */
+export interface Abortable {
+  readonly early: EarlyEnd;
+  /** What the instance has as its task before the turn of the action has come. */
+  readonly pending: readonly TaskState[];
+}
 
 /**
  * Begins what somebody asked to be done to an instance: a task from now on, also while it waits until nothing else is
  * done to that instance here.
  *
- * @param work - its signal aborts when a delete wants it to end, and at the end of the process
+ * @param work - its signal aborts when a delete wants it to end, with the early end, and at the end of the process
+ * @param abortable - default: it completes, whatever time there is
  */
 export function beginAction(
   host: HostContext,
@@ -20,9 +29,37 @@ export function beginAction(
   name: string,
   instanceUuid: string,
   work: (signal: AbortSignal) => Promise<void>,
+  abortable?: Abortable,
 ): void {
   const record = { name, kind: 'operation', instance: instanceUuid } as const;
-  beginInBackground(host, context, record, () => host.locks.run(instanceUuid, work));
+  if (!abortable) {
+    beginInBackground(host, context, record, () => host.locks.run(instanceUuid, work));
+    return;
+  }
+  const { abort } = abortable.early;
+  beginInBackground(host, context, { ...record, abort }, () =>
+    inTurnUnlessAborted(host, instanceUuid, work, abortable),
+  );
+}
+
+/** What is aborted before its turn has nothing to put back but the task of its instance. */
+async function inTurnUnlessAborted(
+  host: HostContext,
+  instanceUuid: string,
+  work: (signal: AbortSignal) => Promise<void>,
+  { early, pending }: Abortable,
+): Promise<void> {
+  const turn = { begun: false };
+  const begin = (signal: AbortSignal): Promise<void> => {
+    turn.begun = true;
+    return work(signal);
+  };
+  try {
+    await host.locks.run(instanceUuid, begin, early.signal);
+  } catch (error) {
+    if (!turn.begun && early.signal.aborted) await afterFailure(host, instanceUuid, pending, error);
+    throw error;
+  }
 }
 
 /**

@@ -27,12 +27,18 @@ export class InstanceLocks {
 
   /**
    * Runs `work` when nothing else is done to the instance here, and passes its outcome on.
-   * @param work - its signal aborts at {@link interrupt} and at the end of the process; whether it heeds it is its affair
+   * @param work - its signal aborts at {@link interrupt}, with `early`, and at the end of the process; whether it heeds it is
+   * its affair
+   * @param early - ends it, too
    * @throws OperationAbortedError (`ERR_ABORTED`) when that comes before its turn
    */
-  async run<T>(instanceUuid: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async run<T>(
+    instanceUuid: string,
+    work: (signal: AbortSignal) => Promise<T>,
+    early?: AbortSignal,
+  ): Promise<T> {
     const abort = new AbortController();
-    const signal = AbortSignal.any([abort.signal, this.#lifetime]);
+    const signal = AbortSignal.any([abort.signal, this.#lifetime, ...(early ? [early] : [])]);
     const holder = await this.#turn(instanceUuid, abort, signal);
     try {
       return await work(signal);

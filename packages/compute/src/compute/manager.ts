@@ -34,6 +34,7 @@ export interface ComputeLimits {
 /** Methods whose work is a task of its own, open before the method waits or returns: the request too would be counted twice. */
 export const SELF_TRACKED: ReadonlySet<string> = new Set([
   'build_and_run_instance',
+  'cache_images',
   'live_migration',
   'pre_live_migration',
   ...ACTIONS_SELF_TRACKED,
@@ -142,7 +143,7 @@ export class ComputeManager {
         if (await this.#coldMoves.crossCellAtDestination.drop(uuid)) return;
         await this.#coldMoves.resizeAtDestination.dropClaim(uuid);
       },
-      cache_images: (_context, { image_ids: ids }) => cacheImages(this.#host, ids),
+      cache_images: (context, { image_ids: ids }) => cacheImages(this.#host, context, ids),
       get_host_uptime: () => `up ${Math.round(performance.now() / 1000)} s`,
     };
   }

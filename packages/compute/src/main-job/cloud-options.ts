@@ -41,7 +41,12 @@ export interface CloudOptions {
   /** More of each host. */
   readonly host?: Pick<
     ComputeHostOptions,
-    'journal' | 'shelvedOffloadMs' | 'resizeConfirmWindowMs' | 'reportIntervalMs' | 'forcedDownStart'
+    | 'abortBeforeDeadline'
+    | 'journal'
+    | 'shelvedOffloadMs'
+    | 'resizeConfirmWindowMs'
+    | 'reportIntervalMs'
+    | 'forcedDownStart'
   >;
   /** Default false. */
   readonly allowResizeToSameHost?: boolean;

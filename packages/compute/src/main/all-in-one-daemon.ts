@@ -31,7 +31,7 @@ import { Supervisor } from './supervisor.js';
 import { whenThere } from './waiting-start.js';
 
 const NAME = 'all-in-one';
-const SIGNALS: readonly LaunchSignal[] = ['SIGTERM', 'SIGINT', 'SIGHUP'];
+const SIGNALS: readonly LaunchSignal[] = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGALRM'];
 
 type PlacedOptions = AllInOneOptions & { readonly database: string };
 

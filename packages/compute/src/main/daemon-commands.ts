@@ -14,7 +14,7 @@ const DAEMON_HELP = `
 Every option can also come from the environment (--boot-ms is EBBGATE_BOOT_MS) and from the file of --config (boot_ms):
 the command line goes before the environment, and that before the file.
 SIGTERM and the first SIGINT drain; a SIGINT while it drains ends it at once.
-Exit codes: 0 all was finished · 1 could not start · 2 usage · 3 work was left · 4 the overall time-out ended it ·
+Exit codes: 0 all was finished · 1 could not start · 2 usage · 3 work was left · 4 the overall time-out, or SIGALRM, ended it ·
 5 forced down, and not to start then · 130 SIGINT while draining.`;
 
 const OWN_FOLDER = '(default: ebbgate-compute/EXCHANGE in XDG_DATA_HOME, or in ~/.local/share)';
@@ -144,6 +144,10 @@ function withHostFlags(command: Command): Command {
     .option(
       '--shelved-offload-time <seconds>',
       'how long a shelved instance stays on it; 0: it leaves at once, -1: it stays (default: 0)',
+    )
+    .option(
+      '--abort-before-deadline',
+      'a drain puts back what may be aborted and cannot end within --manager-shutdown-timeout (default: it waits)',
     );
 }
 

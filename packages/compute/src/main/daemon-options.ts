@@ -56,6 +56,8 @@ export interface HostDaemonOptions extends DaemonOptions {
   readonly serviceDownTime: number;
   /** Seconds; 0: at once, -1: never. */
   readonly shelvedOffloadTime: number;
+  /** A drain puts back what may be aborted and cannot end in its time. */
+  readonly abortBeforeDeadline: boolean;
 }
 
 export interface ComputeDaemonOptions extends HostDaemonOptions {
@@ -187,6 +189,7 @@ const perHost = {
     .default('clean-up'),
   resizeConfirmWindow: number('resize-confirm-window', 0, MAX_S).default(0),
   shelvedOffloadTime: number('shelved-offload-time', -1, MAX_S).default(0),
+  abortBeforeDeadline: z.boolean().default(false),
 };
 
 const perPool = {

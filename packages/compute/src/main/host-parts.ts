@@ -12,6 +12,7 @@ import type { HostDaemonOptions } from './daemon-options.js';
 type HostParts = Pick<
   ComputeHostOptions,
   | 'budgets'
+  | 'abortBeforeDeadline'
   | 'limits'
   | 'opsTopic'
   | 'availabilityZone'
@@ -27,6 +28,7 @@ export function hostParts(options: HostDaemonOptions): HostParts {
   const { opsServer, opsTopic, availabilityZone, shelvedOffloadTime } = options;
   return {
     budgets: options.budgets,
+    abortBeforeDeadline: options.abortBeforeDeadline,
     forcedDownStart: options.forcedDownStart,
     reportIntervalMs: options.reportInterval * 1000,
     resizeConfirmWindowMs: options.resizeConfirmWindow * 1000,

@@ -39,7 +39,7 @@ const WORST_FIRST: readonly number[] = [
 
 /**
  * Runs several parts as one program, with the signals of every service: SIGTERM and the first SIGINT drain, a further
- * SIGTERM changes nothing, a SIGINT during the drain ends all at once, SIGHUP reloads. The parts drain in stages, so that
+ * SIGTERM changes nothing, a SIGINT during the drain ends all at once, SIGHUP reloads, SIGALRM is the time limit. The parts drain in stages, so that
  * what others need ends last, and all of them share one time limit.
  */
 export class Supervisor {
@@ -68,6 +68,7 @@ export class Supervisor {
 
   terminate(signal: LaunchSignal): void {
     if (signal === 'SIGHUP') this.#reload();
+    else if (signal === 'SIGALRM') this.#expire();
     else if (this.#isUp) void this.drain(signal);
     else if (this.#state === 'draining' && signal === 'SIGINT') this.#endAtOnce(exitCodes.interrupted);
     else this.#options.logger.info({ signal }, 'The drain is under way already');
@@ -128,6 +129,12 @@ export class Supervisor {
     if (!this.#isUp) return;
     this.#options.logger.error({ part: name, code }, `${name} has ended by itself: ending the others`);
     await this.drain(`${name} has ended`);
+  }
+
+  /** What the end of the time for all does, now. */
+  #expire(): void {
+    void this.drain('SIGALRM');
+    this.#endAtOnce(exitCodes.timedOut);
   }
 
   #endAtOnce(code: number): void {

@@ -17,7 +17,7 @@ export interface WorkerPoolOptions {
   readonly argsOf: (index: number) => readonly string[];
 }
 
-const SIGNALS: readonly LaunchSignal[] = ['SIGTERM', 'SIGINT', 'SIGHUP'];
+const SIGNALS: readonly LaunchSignal[] = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGALRM'];
 
 /**
  * Runs a daemon as several processes of the same program, each with its own RPC server on the one topic and its queue

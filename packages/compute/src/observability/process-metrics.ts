@@ -20,7 +20,7 @@ export class ProcessMetrics {
   readonly #services = new Set<Service>();
   readonly #transports = new Set<Transport>();
   /** Of services that have ended. */
-  readonly #before = { completed: 0, failed: 0 };
+  readonly #before = { completed: 0, failed: 0, aborted: 0 };
   readonly #heard: readonly (readonly [Channel, (message: unknown) => void])[];
 
   constructor() {
@@ -40,9 +40,10 @@ export class ProcessMetrics {
     this.#services.add(service);
     void service.exited.then(() => {
       this.#services.delete(service);
-      const { completed, failed } = service.registry.counts;
+      const { completed, failed, aborted } = service.registry.counts;
       this.#before.completed += completed;
       this.#before.failed += failed;
+      this.#before.aborted += aborted;
     });
   }
 
@@ -101,12 +102,12 @@ export class ProcessMetrics {
     });
     const ended = new Counter({
       name: 'ebbgate_tasks_ended_total',
-      help: 'What ran in this process and has ended, completed or failed',
+      help: 'What ran in this process and has ended: completed, failed, or put back',
       labelNames: ['outcome'] as const,
       registers: [this.registry],
       collect: () => {
         ended.reset();
-        for (const outcome of ['completed', 'failed'] as const) {
+        for (const outcome of ['completed', 'failed', 'aborted'] as const) {
           const counts = [...this.#services].map(({ registry }) => registry.counts[outcome]);
           ended.inc(
             { outcome },

@@ -7,6 +7,7 @@ import type { Migration } from '../../objects/migration.js';
 import { isFinal, POWER_STATE } from '../../objects/states.js';
 import type { ArgsOf, ComputeMethods } from '../../rpc/methods.js';
 import { resourcesOf } from '../../scheduler/flavor-resources.js';
+import { PUT_BACK_MS } from '../early-end.js';
 import type { HeldOperations } from '../held-operations.js';
 import type { HostContext } from '../host-context.js';
 import { writeSurely } from '../sure-write.js';
@@ -16,11 +17,14 @@ type Args<Name extends keyof ComputeMethods> = ArgsOf<ComputeMethods[Name]>;
 /**
  * The destination's side of live migrations, and the checks of both sides. From the first question on, the host counts
  * as engaged: `live_migration_at_dest` is open until the source tells that it is over, or the records do, or the source is
- * down (B5): then it says so when it comes up again.
+ * down (B5): then it says so when it comes up again. A drain that has no time left for it asks the source to take the
+ * migration back, as an operator would.
  */
 export class LiveMigrationAtDestination {
   readonly #host: HostContext;
   readonly #held: HeldOperations;
+  /** Why the source was asked to take a migration back, by instance. */
+  readonly #asked = new Map<string, Error>();
 
   constructor(host: HostContext, held: HeldOperations) {
     this.#host = host;
@@ -165,7 +169,9 @@ export class LiveMigrationAtDestination {
         const uuid = instance.get('uuid'); // its guest may have come all the same
         await locks.run(uuid, () => virt.destroy(uuid));
       },
-      new OperationAbortedError('The live migration was taken back'),
+      new OperationAbortedError('The live migration was taken back', {
+        cause: this.#asked.get(instance.get('uuid')),
+      }),
     );
   }
 
@@ -187,11 +193,44 @@ export class LiveMigrationAtDestination {
 
   #engage(context: RequestContext, instance: Instance): void {
     const uuid = instance.get('uuid');
-    const record = { name: 'live_migration_at_dest', instance: uuid, requestId: context.requestId ?? null };
+    const begin = (reason: Error): boolean => {
+      void this.#askToTakeBack(context.detached(), instance, reason);
+      return true;
+    };
+    const record = {
+      name: 'live_migration_at_dest',
+      instance: uuid,
+      requestId: context.requestId ?? null,
+      abort: { begin, reserveMs: PUT_BACK_MS },
+    };
     this.#held.open(atDest(uuid), record, () => this.#isOver(uuid, 'dest_compute'));
   }
 
+  /** The source knows whether there still is a way back; with none the guest comes, and the operation goes on. */
+  async #askToTakeBack(context: RequestContext, instance: Instance, reason: Error): Promise<void> {
+    const { computeApi, logger } = this.#host;
+    const uuid = instance.get('uuid');
+    this.#asked.set(uuid, reason);
+    try {
+      const migration = await this.#comingFrom(uuid);
+      if (!migration) return;
+      const args = { instance, migration_id: migration.get('id') };
+      await computeApi.cast(context, 'live_migration_abort', migration.get('source_compute'), args);
+    } catch (error) {
+      logger.error({ err: error, instance: uuid }, 'The source could not be asked to take a migration back');
+    }
+  }
+
+  /** The migration that is to bring an instance here. */
+  async #comingFrom(uuid: string): Promise<Migration | undefined> {
+    const { records, host } = this.#host;
+    const live = { instance_uuid: uuid, migration_type: 'live-migration' } as const;
+    const found = await records.migrations.find(live);
+    return found.find((one) => !isFinal(one.get('status')) && one.find('dest_compute') === host);
+  }
+
   #disengage(instance: Instance, error?: unknown): void {
+    this.#asked.delete(instance.get('uuid'));
     this.#held.close(atDest(instance.get('uuid')), error);
   }
 

@@ -1,10 +1,12 @@
 import { onAbort, type RequestContext } from '@ebbgate/core';
+import type { TaskHandle } from '@ebbgate/service';
 import { OperationAbortedError, UnexpectedStateError } from '../../errors.js';
 import type { Instance } from '../../objects/instance.js';
 import type { LibvirtLiveMigrateData } from '../../objects/migrate-data.js';
 import type { MigrationStatus } from '../../objects/states.js';
 import type { ArgsOf, ComputeMethods } from '../../rpc/methods.js';
 import { beginInBackground } from '../background.js';
+import { abortedBy, PUT_BACK_MS } from '../early-end.js';
 import type { HostContext } from '../host-context.js';
 import { UnsettledWriteError, writeSurely } from '../sure-write.js';
 import type { WorkPool } from '../work-pool.js';
@@ -22,7 +24,7 @@ export interface LiveMigrationJob {
   readonly migrationUuid: string;
   readonly dest: string;
   readonly blockMigration: boolean | null;
-  /** Ends it before the guest has left: by an operator, or with the process. */
+  /** Ends it before the guest has left: by an operator, by a drain, or with the process. */
   readonly signal: AbortSignal;
   readonly abort: AbortController;
   migrateData: LibvirtLiveMigrateData;
@@ -32,7 +34,14 @@ export interface LiveMigrationJob {
   hasLeft: boolean;
   /** From 0 to 1. */
   progress: number;
+  /** When its guest began to be copied, on the monotonic clock. */
+  copyingSinceMs: number;
+  /** Hears of its progress. */
+  task?: Pick<TaskHandle, 'changed'>;
 }
+
+/** Before so much is copied, how long the rest takes cannot be told. */
+const LEAST_PART = 0.05;
 
 /** The source's side of live migrations (`compute-rpc.md` 3.1, steps 7 to 11). */
 export class LiveMigration {
@@ -66,14 +75,24 @@ export class LiveMigration {
       status: 'accepted',
       hasLeft: false,
       progress: 0,
+      copyingSinceMs: 0,
+    };
+    const putBack = {
+      begin: (reason: Error) => endEarly(job, abortedBy(reason)),
+      needsMs: () => needsMs(job),
+      reserveMs: PUT_BACK_MS,
     };
     const record = {
       name: 'live_migration',
       kind: 'operation',
       instance: job.uuid,
       progress: () => job.progress,
+      abort: putBack,
     } as const;
-    beginInBackground(this.#host, context, record, () => this.#once(job, args.migration.get('id')));
+    beginInBackground(this.#host, context, record, (task) => {
+      job.task = task;
+      return this.#once(job, args.migration.get('id'));
+    });
   }
 
   async #once(job: LiveMigrationJob, id: number): Promise<void> {
@@ -134,13 +153,17 @@ export class LiveMigration {
   async #inTurn(job: LiveMigrationJob, id: number): Promise<void> {
     const turn = { begun: false };
     try {
-      await this.#host.locks.run(job.uuid, async (interruption) => {
-        turn.begun = true;
-        const leave = onAbort(interruption, () => {
-          endEarly(job, interruption.reason);
-        });
-        await this.#run(job, id).finally(leave);
-      });
+      await this.#host.locks.run(
+        job.uuid,
+        async (interruption) => {
+          turn.begun = true;
+          const leave = onAbort(interruption, () => {
+            endEarly(job, interruption.reason);
+          });
+          await this.#run(job, id).finally(leave);
+        },
+        job.signal,
+      );
     } catch (error) {
       if (!turn.begun) await this.#end.rollBackUnless(this.#host.lifetime.aborted, job, error);
       throw error;
@@ -214,7 +237,9 @@ export class LiveMigration {
       const remaining = progress.memory.remaining + progress.disk.remaining;
       job.progress = total === 0 ? 0 : 1 - remaining / total;
       writer.report(progress);
+      job.task?.changed();
     };
+    job.copyingSinceMs = performance.now();
     const onPostCopy = (): Promise<void> => this.#become(job, 'running (post-copy)');
     try {
       const options = { signal: job.signal, onProgress, onPostCopy };
@@ -236,6 +261,12 @@ export class LiveMigration {
     });
     job.status = status;
   }
+}
+
+/** Only while its guest is copied: before, and from a guest that dirties all that was copied, it cannot be told. */
+function needsMs({ status, progress, copyingSinceMs }: LiveMigrationJob): number | undefined {
+  if (status !== 'running' || progress < LEAST_PART) return undefined;
+  return ((performance.now() - copyingSinceMs) / progress) * (1 - progress);
 }
 
 /** False when there is no way back. */

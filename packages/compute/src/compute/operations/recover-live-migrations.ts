@@ -75,6 +75,7 @@ async function recoverOne(
     status: migration.get('status'),
     hasLeft: false,
     progress: 0,
+    copyingSinceMs: 0,
   };
   const end = new LiveMigrationEnd(host);
   if (job.instance.get('vm_state') === 'deleted') {

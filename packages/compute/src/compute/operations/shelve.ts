@@ -9,6 +9,7 @@ import {
 } from '../../objects/shelved-notes.js';
 import { POWER_STATE, type TaskState } from '../../objects/states.js';
 import type { ArgsOf, ComputeMethods } from '../../rpc/methods.js';
+import { EarlyEnd } from '../early-end.js';
 import type { HostContext } from '../host-context.js';
 import { afterFailure, beginAction, beginWanted } from '../instance-action.js';
 
@@ -94,26 +95,40 @@ export class Shelve {
     await records.instances.update(wanted.get('uuid'), shelved, { task_state: SHELVING, host: [host] });
   }
 
-  /** A failure leaves the instance shelved here. Done twice it does nothing more. */
+  /**
+   * A failure leaves the instance shelved here, and so does a drain that aborts it before its guest is removed. Done twice it
+   * does nothing more.
+   */
   beginOffload(
     context: RequestContext,
     { instance, clean_shutdown: clean }: Pick<Args<'shelve_offload_instance'>, 'instance' | 'clean_shutdown'>,
   ): void {
     const uuid = instance.get('uuid');
-    beginAction(this.#host, context, 'shelve_offload_instance', uuid, async (signal) => {
+    const early = new EarlyEnd();
+    const work = async (signal: AbortSignal): Promise<void> => {
       const expected = { task_state: LEAVING, host: [this.#host.host] };
-      await this.#offload(await beginWanted(this.#host, uuid, expected), { clean, signal });
-    });
+      await this.#offload(await beginWanted(this.#host, uuid, expected), { clean, signal, early });
+    };
+    // One that boots from a volume is not shelved yet: there would be nothing to leave it as.
+    const isShelved = instance.get('vm_state') === 'shelved';
+    const abortable = isShelved ? { early, pending: LEAVING } : undefined;
+    beginAction(this.#host, context, 'shelve_offload_instance', uuid, work, abortable);
   }
 
   async #offload(
     instance: Instance,
-    { clean, signal }: { readonly clean: boolean; readonly signal: AbortSignal },
+    {
+      clean,
+      signal,
+      early,
+    }: { readonly clean: boolean; readonly signal: AbortSignal; readonly early?: EarlyEnd },
   ): Promise<void> {
     const { records, virt, host } = this.#host;
     const uuid = instance.get('uuid');
     try {
       if ((await virt.guestState(uuid)) === 'running') await virt.powerOff(instance, { clean, signal });
+      early?.signal.throwIfAborted();
+      early?.pass();
       await virt.destroy(uuid);
       await records.allocations.release(uuid, host);
       const nowhere = { host: null, node: null, power_state: POWER_STATE.shutdown } as const;
