@@ -6,6 +6,7 @@ import { HostPart } from '#compute/main/all-in-one-host.js';
 import { operatorContext } from '#compute/main/operator-cells.js';
 import { doCommand } from '#compute/main/operator-commands.js';
 import { turn } from '../../support/deferred.js';
+import { eventually } from '../../support/rigs/deadline.js';
 import { DEST, SOURCE, type TestCloud, withCloud } from './test-cloud.js';
 
 const REASON = 'a new kernel';
@@ -81,20 +82,68 @@ describe('compute: a host that is told by RPC to drain', () => {
 
   it('is told by host drain of an operator, who has only the broker', () =>
     withCloud({}, async (test) => {
-      let said = '';
-      const say = (text: string): void => void (said += text);
-      const terminal = { out: say, err: say, screen: undefined, signal: new AbortController().signal };
-      const { records, computeApi, networking } = test.cloud;
-      const conductor = new ConductorApi(computeApi.transport);
-      const parts = { records, computeApi, networking, conductor, liveness: new Liveness() };
-      const apiOf = (): Promise<never> => Promise.reject(new Error('It is asked for no instance'));
-      const apiFor = (): Promise<ServerApi> => Promise.resolve(new ServerApi(parts));
-      const cloud = { api: parts, apiOf, apiFor, context: operatorContext() };
-      const command = (host: string): Promise<number> => doCommand(['host', 'drain', host], cloud, terminal);
+      const { command, said } = operatorOf(test);
       const ended = exitOf(test, SOURCE);
-      expect(await command(SOURCE), said).to.equal(0);
+      expect(await command('host', 'drain', SOURCE), said()).to.equal(0);
       expect(await ended).to.equal(0);
-      expect(await command(SOURCE)).to.equal(1);
-      expect(said).to.equal(`${SOURCE} drains\nerror: Compute service of ${SOURCE} is down\n`);
+      expect(await command('host', 'drain', SOURCE)).to.equal(1);
+      expect(said()).to.equal(`${SOURCE} drains\nerror: Compute service of ${SOURCE} is down\n`);
+    }));
+
+  it('is watched to its end: its tasks, their ages, how far each migration is, and the time that is left', () =>
+    withCloud({ host: { reportIntervalMs: 10 } }, async (test) => {
+      const vm = await test.bootActive();
+      const held = test.virt(SOURCE).steps.hold('copy-memory');
+      await test.migrate(vm);
+      await held.reached;
+      const { command, said } = operatorOf(test);
+      const [text, json] = [
+        command('drain', SOURCE, '--watch'),
+        command('drain', SOURCE, '--watch', '--json'),
+      ];
+      await eventually('the drain is shown', 3000, () => said().includes('live_migration'));
+      held.release();
+      expect(await Promise.all([text, json]), said()).to.deep.equal([0, 0]);
+      const lines = said().split('\n');
+      const plain = lines.filter((line) => !line.startsWith('{'));
+      expect(plain).to.contain(`${SOURCE} is exited`);
+      expect(plain.find((line) => line.includes(' drains ('))).to.match(
+        /^compute-a drains \(an operator has asked for it\): [^,]+, \d+ tasks, 2\d s left$/,
+      );
+      expect(plain.find((line) => line.startsWith('live_migration'))).to.match(
+        /^live_migration +vm1 +0 s +compute-a -> compute-b running \[/,
+      );
+      const [task] = lines.flatMap((line) => tasksIn(line));
+      expect(task).to.include({ name: 'live_migration', subject: vm });
+    }));
+
+  it('is not watched as JSON by whoever does not watch it', () =>
+    withCloud({}, async (test) => {
+      const { command, said } = operatorOf(test);
+      expect(await command('drain', SOURCE, '--json')).to.equal(2);
+      expect(said()).to.contain('--json is given without --watch');
+      expect(test.cloud.host(SOURCE).process.service.state).to.equal('running');
     }));
 });
+
+/** Somebody who types commands, and has only the broker. */
+function operatorOf(test: TestCloud): {
+  readonly command: (...argv: readonly string[]) => Promise<number>;
+  readonly said: () => string;
+} {
+  let said = '';
+  const say = (text: string): void => void (said += text);
+  const terminal = { out: say, err: say, screen: undefined, signal: new AbortController().signal };
+  const { records, computeApi, networking } = test.cloud;
+  const conductor = new ConductorApi(computeApi.transport);
+  const parts = { records, computeApi, networking, conductor, liveness: new Liveness() };
+  const apiOf = (): Promise<never> => Promise.reject(new Error('It is asked for no instance'));
+  const apiFor = (): Promise<ServerApi> => Promise.resolve(new ServerApi(parts));
+  const cloud = { api: parts, apiOf, apiFor, context: operatorContext() };
+  return { command: (...argv) => doCommand(argv, cloud, terminal), said: () => said };
+}
+
+function tasksIn(line: string): readonly Readonly<Record<string, unknown>>[] {
+  if (!line.startsWith('{')) return [];
+  return (JSON.parse(line) as { drain: { tasks: [] } | null }).drain?.tasks ?? [];
+}

@@ -1,7 +1,7 @@
 import { silentLogger } from '@ebbgate/core';
 import { Command, CommanderError } from 'commander';
 import type { RemoteApi } from '../api/remote-api.js';
-import { hostCommand } from '../operator/host-commands.js';
+import { drainCommand, hostCommand } from '../operator/host-commands.js';
 import { instanceCommand } from '../operator/instance-commands.js';
 import { migrationCommand } from '../operator/migration-commands.js';
 import { failWith, OPERATOR_EXIT, performWork } from '../operator/perform-work.js';
@@ -14,7 +14,7 @@ import { localTerminal } from './local-terminal.js';
 import { operatorContext, overCells, remoteApiOf } from './operator-cells.js';
 import { type Reach, readReach, withReachFlags } from './operator-reach.js';
 
-/** `instance`, `host` and `migration`: done over the broker of a cloud, or those of all its cells, or by an all-in-one in memory. */
+/** `instance`, `host`, `migration` and `drain`: done over the broker of a cloud, or those of all its cells, or by an all-in-one in memory. */
 export function operatorCommands(beforeOutput: () => void): readonly Command[] {
   const commands = commandsFor(async (command, work) => {
     beforeOutput();
@@ -63,8 +63,9 @@ export function operated(api: RemoteApi, machines?: Operated['machines']): Opera
 
 function commandsFor(perform: Perform): readonly Command[] {
   const groups = [instanceCommand(perform), hostCommand(perform), migrationCommand(perform)];
-  for (const command of groups.flatMap((group) => group.commands)) withReachFlags(command);
-  return groups;
+  const drain = drainCommand(perform);
+  for (const command of [...groups.flatMap((group) => group.commands), drain]) withReachFlags(command);
+  return [...groups, drain];
 }
 
 async function overBroker(

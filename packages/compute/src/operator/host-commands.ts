@@ -8,6 +8,7 @@ import { textOf } from './actions.js';
 import { hostsOf, type HostSight } from './hosts.js';
 import { checkHost, isShown } from './named.js';
 import { textTable } from './text-table.js';
+import { watchDrain } from './watch-drain.js';
 import {
   type Machines,
   OPERATOR,
@@ -50,15 +51,23 @@ export function hostCommand(perform: Perform): Command {
       'Removes the record of a host that has nothing any more; it comes back when its process is started.',
     );
   remove.action((host: string) => perform(remove, deleteWork(host)));
-  const drain = root
-    .command('drain <host>')
-    .description('What SIGTERM to its process does: it finishes what it has begun, and ends.');
-  drain.action((host: string) => perform(drain, drainWork(host)));
+  root.addCommand(drainCommand(perform));
   for (const [name, summary, run] of MACHINE_COMMANDS) {
     const command = root.command(`${name} <host>`).description(`All-in-one: ${summary}`);
     command.action((host: string) => perform(command, machineWork(name, host, run)));
   }
   return root;
+}
+
+/** `host drain`, and `drain` for short. */
+export function drainCommand(perform: Perform): Command {
+  const drain = new Command('drain')
+    .argument('<host>')
+    .description('What SIGTERM to its process does: it finishes what it has begun, and ends.')
+    .option('--watch', 'show what it waits for, since when, and until when, to its end')
+    .option('--json', 'with --watch: an object for each change')
+    .exitOverride();
+  return drain.action((host: string, given: Given) => perform(drain, drainWork(host, given)));
 }
 
 type MachineRun = (machines: Machines, host: string, records: Records) => Promise<string>;
@@ -87,16 +96,22 @@ const MACHINE_COMMANDS: readonly (readonly [string, string, MachineRun])[] = [
 ];
 
 /** In an all-in-one the end is waited for. */
-function drainWork(host: string): Work {
+function drainWork(host: string, given: Given): Work {
+  const [watch, json] = [given['watch'] === true, given['json'] === true];
+  if (json && !watch) throw new OperatorUsageError('--json is given without --watch, for which it is');
   return async ({ api, apiFor, context, machines }, terminal) => {
     await checkHost(api, host);
+    const watched = (): Promise<void> | undefined =>
+      watch ? watchDrain(api, host, terminal, json) : undefined;
     if (machines) {
-      terminal.out(`${host} has ended with ${await machines.drain(host)}\n`);
+      const [code] = await Promise.all([machines.drain(host), watched()]);
+      if (!json) terminal.out(`${host} has ended with ${code}\n`);
       return;
     }
     const { parts } = await apiFor(host);
     await drainHost(parts, context, await parts.records.services.get('compute', host), DRAIN_REASON);
-    terminal.out(`${host} drains\n`);
+    if (!watch) terminal.out(`${host} drains\n`);
+    await watched();
   };
 }
 
