@@ -1,34 +1,46 @@
-// What `npm run matrix` and the test of the matrix run: each case that is selected, on the in-memory driver with a simulated
-// clock. On stdout one line of JSON for each.
+// npm run matrix: every flow, stopped at every step, on the in-memory driver with a simulated clock.
+import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { RecordedJob } from '#compute/main-job/recorded-job.js';
-import { runMatrix } from './matrix.js';
-import { SimulatedTime } from './simulated-time.js';
+import { tableOf, writeSection } from '../table.js';
+import { failureOf, runParts } from './parts.js';
+
+const PAGE = 'docs/operations/drain-matrix.md';
 
 const { values } = parseArgs({
   options: {
+    memory: { type: 'boolean', default: true },
     flow: { type: 'string' },
     party: { type: 'string' },
     way: { type: 'string' },
     step: { type: 'string' },
-    seed: { type: 'string' },
-    /** `1/2`: the first half of the cases. */
-    part: { type: 'string', default: '1/1' },
+    seed: { type: 'string', default: '1' },
     'no-ops-server': { type: 'boolean', default: false },
+    json: { type: 'string' },
+    write: { type: 'boolean', default: false },
   },
 });
+const { seed, json, write } = values;
+const opsServer = !values['no-ops-server'];
 
-const [part = 1, parts = 1] = values.part.split('/').map(Number);
-const recorded = await RecordedJob.read(); // on the real clock
-const matrix = runMatrix(new SimulatedTime(), recorded, {
-  flow: values.flow,
-  party: values.party,
-  way: values.way,
-  step: values.step === undefined ? undefined : Number(values.step),
-  seed: Number(values.seed ?? 1),
-  part,
-  parts,
-  opsServer: !values['no-ops-server'],
+const print = (line: string): void => void process.stderr.write(`${line}\n`);
+const narrowed = (['flow', 'party', 'way', 'step'] as const).flatMap((name) => {
+  const value = values[name];
+  return value === undefined ? [] : [`--${name}`, value];
 });
-for await (const result of matrix) process.stdout.write(`${JSON.stringify(result)}\n`);
-process.exit(0); // the clock stands still now
+const how = ['--seed', seed, ...(opsServer ? [] : ['--no-ops-server'])];
+
+let done = 0;
+print(`Schedules of seed ${seed}`);
+const results = await runParts([...narrowed, ...how], ({ flow, party, way }) => {
+  done += 1;
+  if (done % 100 === 0) print(`${String(done)} runs, now ${flow}, ${party}, ${way}`);
+});
+const bad = results.filter(({ problems }) => problems.length > 0);
+for (const one of bad) print(`\n${failureOf(one, how)}`);
+console.log(tableOf(results));
+if (json !== undefined) await writeFile(json, `${JSON.stringify(results, null, 2)}\n`);
+if (write) {
+  const text = `${String(results.length)} runs, with the schedules of seed ${seed}.\n\n${tableOf(results)}`;
+  await writeSection(PAGE, opsServer ? 'memory' : 'memory-no-ops', text);
+}
+process.exitCode = bad.length === 0 ? 0 : 1;

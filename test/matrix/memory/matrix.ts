@@ -20,6 +20,8 @@ export interface Selection {
 
 /** What is told of a case. */
 export interface Result extends Counted {
+  /** Its place among all that are selected. */
+  readonly number: number;
   readonly step: number;
   /** What happened at that step. */
   readonly at: string;
@@ -40,7 +42,8 @@ export async function* runMatrix(
     for (const each of casesOf(flow, whole.labels.length, wish)) {
       number += 1;
       if (number % parts !== part - 1) continue;
-      yield resultOf(each, whole, await time.run(() => runCase(recorded, flow, seed, opsServer, each)));
+      const ending = await time.run(() => runCase(recorded, flow, seed, opsServer, each));
+      yield { number, ...resultOf(each, whole, ending) };
     }
   }
 }
@@ -63,7 +66,7 @@ function casesOf(
   );
 }
 
-function resultOf({ flow, party, way, step }: Case, whole: Ending, ending: Ending): Result {
+function resultOf({ flow, party, way, step }: Case, whole: Ending, ending: Ending): Omit<Result, 'number'> {
   const { words, labels, problems } = ending;
   const outcome = outcomeOf(way, whole, ending);
   const at = labels[step - 1] ?? 'it was over before';

@@ -2,6 +2,7 @@ import { createTransport, silentLogger, type Transport } from '@ebbgate/core';
 import {
   CellRegistry,
   ComputeApi,
+  type ComputeApiOptions,
   type ConductorCells,
   conductorService,
   HypervisorNetwork,
@@ -61,10 +62,13 @@ export class Site {
   readonly #mappings = new MemoryMappings();
   readonly #machines = new HypervisorNetwork();
   readonly #apiRegistry: CellRegistry;
+  /** How conductors call hosts. */
+  readonly #api: ComputeApiOptions;
 
   constructor(recorded: RecordedJob, steps: Steps, { cells, opsServer }: SiteOptions) {
     sites += 1;
     this.steps = steps;
+    this.#api = opsServer ? {} : { versionCap: '6.4' };
     this.#apiRegistry = new CellRegistry({ mappings: this.#mappings });
     const cell = (name: string, conductor: string, hosts: readonly string[]): Cell => {
       const url = `memory://matrix-${String(sites)}-${name}/`;
@@ -185,6 +189,7 @@ export class Site {
       networking: test.cloud.networking,
       journal,
       logger: silentLogger,
+      api: this.#api,
       ...cells,
     });
     this.#conductors.set(conductor, service);
@@ -207,7 +212,7 @@ export class Site {
       registry.add({
         name,
         records,
-        computeApi: new ComputeApi(this.#transportOf(url, life)),
+        computeApi: new ComputeApi(this.#transportOf(url, life), this.#api),
         networking: test.cloud.networking,
         scheduler: new LocalScheduler({ records, logger: silentLogger }),
       });
