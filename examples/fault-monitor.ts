@@ -1,14 +1,25 @@
 // A fault monitor. It waits until a compute host is down, and then fences it, forces it down, evacuates it, has it repaired, and
-// clears it. Nothing but HTTP, and two commands of the operator, which get the name of the host in the variable HOST:
-//
-//   FENCE='ipmitool -H bmc-$HOST chassis power off' REPAIR='ipmitool -H bmc-$HOST chassis power on' \
-//     node fault-monitor.js http://127.0.0.1:8774 compute-a
+// clears it. Nothing but HTTP, and two commands of the operator. How it is started is said below.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+const USAGE = `Usage: node fault-monitor.js URL HOST
+  URL           where the services API is
+  HOST          the compute host to watch
+in the environment:
+  FENCE         the command that makes sure that HOST is off; ends with 0 also when it was off before
+  REPAIR        the command that switches it on again; both find its name in the variable HOST
+  OS_TOKEN      for the API, when it wants one
+Example: FENCE='ipmitool -H bmc-$HOST chassis power off' REPAIR='ipmitool -H bmc-$HOST chassis power on' \\
+  node build/examples/fault-monitor.js http://127.0.0.1:8774 compute-a`;
+
 const [url = '', host = ''] = process.argv.slice(2);
-const { FENCE = 'false', REPAIR = 'false', OS_TOKEN = '', LOOK_MS = '1000' } = process.env;
+const { FENCE = '', REPAIR = '', OS_TOKEN = '', LOOK_MS = '1000' } = process.env;
+if ([url, host, FENCE, REPAIR].includes('')) {
+  console.error(USAGE);
+  process.exit(2);
+}
 type Answer = Readonly<Record<string, unknown>>;
 
 async function ask(method: string, path: string, body?: object): Promise<Answer> {

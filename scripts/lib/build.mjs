@@ -39,11 +39,24 @@ function linkCommands(name) {
   }
 }
 
-/** Builds the projects given (all of them without any), incrementally. Resolves with the compiler's exit code. */
+/** What `--verbose` says of the build itself: the time and what is done, a list of projects, lines between. */
+const SAID_OF_BUILD = /^(?:\d+:\d\d:\d\d [AP]M - | {4}\* |$)/;
+const BUILDS = /Building project '(.+)\/tsconfig\.json'/;
+
+/** Of the compiler's words only these are of interest: what it builds now, and what is wrong. */
+function showProgress(line) {
+  const [, project] = BUILDS.exec(line) ?? [];
+  if (project !== undefined) console.error(`Building ${project} …`);
+  else if (!SAID_OF_BUILD.test(line)) console.log(line);
+}
+
+/** Builds the projects given (all of them without any), incrementally; says which one it is at. Resolves with the compiler's exit code. */
 export async function build(projects = []) {
   for (const name of packageNames()) removeStale(`packages/${name}/src`, `packages/${name}/dist`);
   for (const name of ['test', 'bench', 'examples']) removeStale(name, `build/${name}`);
-  const { code } = await tool('typescript-native', 'tsc', ['-b', ...projects]);
+  const { code } = await tool('typescript-native', 'tsc', ['-b', '--verbose', ...projects], {
+    onLine: showProgress,
+  });
   packageNames().forEach(linkCommands);
   return code;
 }

@@ -2,29 +2,34 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /**
  * Resolves with `{ code, output }`: the exit code (128 when a signal ended it) and, with `capture`, what it printed.
- * Never rejects for a command that ran and failed.
+ * With `onLine` each line that it prints is given to that instead, and errors are printed. Never rejects for a command
+ * that ran and failed.
  */
 export function run(
   command,
   args,
-  { cwd = root, env = {}, capture = false, timeout = undefined, onSpawn = undefined } = {},
+  { cwd = root, env = {}, capture = false, onLine, timeout = undefined, onSpawn = undefined } = {},
 ) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
       cwd,
       env: { ...process.env, ...env },
       timeout,
-      stdio: capture ? ['ignore', 'pipe', 'pipe'] : 'inherit',
+      stdio: capture ? ['ignore', 'pipe', 'pipe'] : ['inherit', onLine ? 'pipe' : 'inherit', 'inherit'],
     });
     let output = '';
-    for (const stream of [child.stdout, child.stderr]) {
-      stream?.setEncoding('utf8').on('data', (text) => (output += text));
+    if (onLine) createInterface({ input: child.stdout }).on('line', onLine);
+    else {
+      for (const stream of [child.stdout, child.stderr]) {
+        stream?.setEncoding('utf8').on('data', (text) => (output += text));
+      }
     }
     child.once('error', reject);
     child.once('close', (code) => resolve({ code: code ?? 128, output }));

@@ -8,6 +8,7 @@ import { OperatorCli } from '../support/operator-cli.js';
 
 const PAGE = join(process.cwd(), 'docs/compute.md');
 const BLOCK = /<!-- transcript -->\n+```console\n([\s\S]*?)```/;
+const STARTED = /`ebbgate-compute (all-in-one [^`]*--migration-ms \d+)`/;
 const PROMPT = '$ ebbgate-compute ';
 /** Stands for lines that are left out. */
 const LEFT_OUT = '  …';
@@ -50,8 +51,8 @@ describe('documentation: what an operator does', function () {
     const folder = mkdtempSync(join(tmpdir(), 'ebbgate-test-'));
     const control = join(folder, 'c.sock');
     const cli = new OperatorCli({ EBBGATE_CONTROL: control });
-    const argv = ['all-in-one', '--hosts', 'a,b,c', '--control', control, '--migration-ms', '2000'];
-    const cloud = new DaemonProcess('', argv);
+    const [, started = ''] = STARTED.exec(readFileSync(PAGE, 'utf8')) ?? [];
+    const cloud = new DaemonProcess('', [...started.split(' '), '--control', control]);
     try {
       await cloud.event(({ kind }) => kind === 'serves');
       const typed = transcript();

@@ -34,8 +34,9 @@ describe('documentation: the services API', function () {
 
   beforeEach(async () => {
     await ensurePackages(['curl']);
-    const where = ['--hosts', 'host1,host2', '--listen', '127.0.0.1:0', '--control', 'none'];
-    cloud = new DaemonProcess('', ['all-in-one', ...where, '--database', 'memory:']);
+    const [, started = ''] = /`ebbgate-compute (all-in-one [^`]+)`/.exec(text) ?? [];
+    const argv = started.replace(ADDRESS, '127.0.0.1:0').split(' ');
+    cloud = new DaemonProcess('', [...argv, '--control', 'none']);
     const listens = await cloud.event(({ kind }) => kind === 'listens');
     address = `127.0.0.1:${listens.kind === 'listens' ? listens.port : 0}`;
     await cloud.event(({ kind }) => kind === 'serves');

@@ -8,30 +8,32 @@ import { type Daemon, read, READERS } from './given-flags.js';
 const MANIFEST = new URL('../../../../deploy/kubernetes/ebbgate-compute.yaml', import.meta.url);
 const UNIT = new URL('../../../../deploy/systemd/ebbgate-compute.service', import.meta.url);
 
-const workloads = z.array(
-  z.looseObject({
-    kind: z.enum(['StatefulSet', 'Deployment']),
-    spec: z.looseObject({
-      template: z.looseObject({
-        spec: z.looseObject({
-          terminationGracePeriodSeconds: z.number(),
-          containers: z.tuple([
-            z.looseObject({
-              args: z.array(z.string()),
-              env: z.array(z.looseObject({ name: z.string(), value: z.string().optional() })),
-              readinessProbe: z.looseObject({
-                httpGet: z.object({ path: z.literal('/readyz'), port: z.number() }),
+const workloads = z
+  .array(
+    z.looseObject({
+      kind: z.enum(['StatefulSet', 'Deployment']),
+      spec: z.looseObject({
+        template: z.looseObject({
+          spec: z.looseObject({
+            terminationGracePeriodSeconds: z.number(),
+            containers: z.tuple([
+              z.looseObject({
+                args: z.array(z.string()).min(1),
+                env: z.array(z.looseObject({ name: z.string(), value: z.string().optional() })).min(1),
+                readinessProbe: z.looseObject({
+                  httpGet: z.object({ path: z.literal('/readyz'), port: z.number() }),
+                }),
+                livenessProbe: z.looseObject({
+                  httpGet: z.object({ path: z.literal('/livez'), port: z.number() }),
+                }),
               }),
-              livenessProbe: z.looseObject({
-                httpGet: z.object({ path: z.literal('/livez'), port: z.number() }),
-              }),
-            }),
-          ]),
+            ]),
+          }),
         }),
       }),
     }),
-  }),
-);
+  )
+  .min(1);
 
 const isDaemon = (name: string): name is Daemon => name in READERS;
 

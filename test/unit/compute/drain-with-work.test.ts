@@ -3,7 +3,11 @@ import { describe, it } from 'mocha';
 import { ComputeApi, InstanceExternalEvent } from '@ebbgate/compute';
 import { until } from '../../support/deferred.js';
 import { eventually } from '../../support/rigs/deadline.js';
+import { liveOutcomeNow, stayed } from './live-migration-words.js';
 import { codeOf, DEST, SOURCE, withCloud } from './test-cloud.js';
+
+/** So long that no test sees it happen: what ends, ends because it was told. */
+const NO_RECHECK = { recheckMs: 600_000 } as const;
 
 describe('a compute host that drains', () => {
   for (const [ends, hosts] of [
@@ -129,6 +133,33 @@ describe('a compute host that drains', () => {
       await ended;
       await test.cloud.host(DEST).start();
     }));
+
+  for (const [what, dest] of [
+    ['to a host that is named', DEST],
+    ['to any host', null],
+  ] as const) {
+    it(`lets no live migration begin that is asked for afterwards, ${what}, and says so at once (GS-44)`, () =>
+      withCloud(NO_RECHECK, async (test) => {
+        const uuid = await test.bootActive();
+        const building = await test.boot(SOURCE, (one) => {
+          test.cloud.networking.hold(one);
+        });
+        await test.becomes(building, 'building/spawning');
+        const { ended, hasEnded } = await test.terminate(SOURCE);
+        await eventually('it is recorded', 2000, async () => {
+          return (await test.cloud.records.services.get('compute', SOURCE)).state === 'draining';
+        });
+        test.arrived.length = 0;
+        await test.migrate(uuid, dest);
+        await test.migrationBecomes(uuid, 'error');
+        await test.becomes(uuid, 'active/-');
+        expect([hasEnded(), test.arrived]).to.deep.equal([false, []]); // nobody was asked
+        await test.cloud.networking.release(building);
+        expect((await ended).code).to.equal(0);
+        expect(await liveOutcomeNow(test, uuid)).to.deep.equal(stayed('error'));
+        await test.cloud.host(SOURCE).start();
+      }));
+  }
 
   it('is not called with anything new: its caller is told at once, and nothing waits in its queue (GS-1, GS-44)', () =>
     withCloud({}, async (test) => {

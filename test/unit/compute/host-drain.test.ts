@@ -1,8 +1,10 @@
 import { ConductorApi, Liveness } from '@ebbgate/compute';
+import { silentLogger } from '@ebbgate/core';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { ServerApi } from '#compute/api/server-api.js';
 import { HostPart } from '#compute/main/all-in-one-host.js';
+import { HostLog } from '#compute/main/host-log.js';
 import { operatorContext } from '#compute/main/operator-cells.js';
 import { doCommand } from '#compute/main/operator-commands.js';
 import { turn } from '../../support/deferred.js';
@@ -14,7 +16,7 @@ const REASON = 'a new kernel';
 /** A host of an all-in-one, in a run of its own. */
 async function partOf(test: TestCloud, host: string): Promise<HostPart> {
   await test.cloud.host(host).terminate();
-  const part = new HostPart(test.cloud.host(host));
+  const part = new HostPart(test.cloud.host(host), new HostLog(silentLogger));
   await part.start();
   return part;
 }

@@ -2,6 +2,7 @@ import { ConductorApi } from '@ebbgate/compute';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { EVACUATION_ANSWER } from '#compute/http/evacuation-view.js';
+import { turn } from '../../support/deferred.js';
 import { type Answered, type HttpBed, type Sent, withHttp } from './http-bed.js';
 import { DEST, SOURCE, withHttpCloud } from './http-cloud.js';
 import type { TestCloud } from './test-cloud.js';
@@ -41,7 +42,7 @@ async function finished(bed: HttpBed, path: string): Promise<Shown> {
   for (;;) {
     const shown = shownIn(await bed.send('GET', path, OURS));
     if (!shown.driven) return shown;
-    await new Promise((resolve) => setTimeout(resolve, 1));
+    await turn();
   }
 }
 

@@ -136,6 +136,10 @@ describe('compute: os-server-external-events', () => {
               '200, 200 completed',
             );
             await eventually('both', 2000, () => first.calls.length + second.calls.length === 2);
+            expect([first.calls, second.calls]).to.deep.equal([
+              ['a external_instance_event(network-changed, null, completed)'],
+              ['b external_instance_event(network-changed, null, completed)'],
+            ]);
           },
           { cells },
         );

@@ -9,7 +9,6 @@ import {
   RPC_TOPIC,
   RPC_TOPIC_OPS,
 } from '@ebbgate/compute';
-import { SELF_TRACKED } from '#compute/compute/manager.js';
 import { objectSerializer } from '#compute/rpc/object-serializer.js';
 import { computeMethods } from '#compute/rpc/methods.js';
 import { expect } from 'chai';
@@ -38,6 +37,12 @@ function sample(kind: string, { instance, migration }: Subjects): unknown {
   ]);
   return samples.get(kind) ?? null;
 }
+
+/** What a host holds open after a request, for the move that the request only prepares. */
+const ENGAGES: ReadonlyMap<string, string> = new Map([
+  ['check_can_live_migrate_destination', 'live_migration_at_dest'],
+  ['check_can_live_migrate_source', 'live_migration_at_source'],
+]);
 
 interface Subjects {
   readonly instance: Instance;
@@ -120,11 +125,9 @@ describe('what was found wrong in Nova, and is not so here', () => {
       await test.idle(SOURCE);
     }));
 
-  for (const method of SELF_TRACKED) {
+  for (const [method, row] of computeMethods) {
     it(`${method} is counted as one task (B15)`, () =>
       withCloud({}, async (test) => {
-        const row = computeMethods.get(method);
-        if (!row) throw new TypeError(`${method} is in the table`);
         const subjects = await subjectsOf(test);
         await test.idle(SOURCE);
         const args = Object.fromEntries(
@@ -132,8 +135,8 @@ describe('what was found wrong in Nova, and is not so here', () => {
         );
         const opened: string[] = [];
         const { registry } = test.cloud.host(SOURCE).process.service;
-        registry.events.on('opened', ({ name, kind, subject }) => {
-          if (subject === subjects.instance.get('uuid')) opened.push(`${kind} ${name}`);
+        registry.events.on('opened', ({ name }) => {
+          if (!name.startsWith('periodic:') && name !== ENGAGES.get(method)) opened.push(name);
         });
         const topic = row.topic === 'ops' ? RPC_TOPIC_OPS : RPC_TOPIC;
         const target = { topic, server: SOURCE, version: row.version };
@@ -143,7 +146,7 @@ describe('what was found wrong in Nova, and is not so here', () => {
         await client.cast({}, method, args);
         await until(() => test.arrived.includes(`${method} @ ${topic}.${SOURCE}`));
         await turn();
-        expect(opened).to.have.length(1);
+        expect(opened, opened.join()).to.have.length(1);
       }));
   }
 });

@@ -191,7 +191,7 @@ describe('a live migration that fails at its source or its destination (compute-
       }));
   }
 
-  it('disconnects the volumes that were connected at the destination, once the guest was being copied', () =>
+  it('disconnects the volumes that were connected at the destination, over its ops topic, once the guest was being copied (GS-47)', () =>
     withCloud(NO_RECHECK, async (test) => {
       const uuid = await test.bootActive();
       const virt = test.virt(DEST);
@@ -206,6 +206,8 @@ describe('a live migration that fails at its source or its destination (compute-
       test.virt(SOURCE).steps.failNext('copy-memory');
       expect(await migrateUntil(test, uuid, 'failed')).to.deep.equal(stayed('failed'));
       expect(disconnected).to.deep.equal(['v1', 'v2']);
+      const told = test.arrived.filter((one) => one.startsWith('remove_volume_connection'));
+      expect(told).to.deep.equal(Array(2).fill(`remove_volume_connection @ compute-ops.${DEST}`));
     }));
 
   it('leaves the volumes to the destination when an interface is not plugged there', () =>

@@ -14,9 +14,12 @@ import {
 } from './resize-words.js';
 import { DEST, SOURCE, withCloud } from './test-cloud.js';
 
+/** So long that no test sees it happen: what ends, ends because it was told. */
+const NO_RECHECK = { recheckMs: 600_000 } as const;
+
 describe('resize and cold migration', () => {
   it('give the instance its new size on another host, step by step, over the topics of the table (GS-53, GS-54, GS-55)', () =>
-    withCloud({}, async (test) => {
+    withCloud(NO_RECHECK, async (test) => {
       const uuid = await test.bootActive();
       test.arrived.length = 0;
       test.states.length = 0;
@@ -48,7 +51,7 @@ describe('resize and cold migration', () => {
     }));
 
   it('keep the size and go where they are asked to when it is a cold migration', () =>
-    withCloud({ hosts: [SOURCE, DEST, THIRD] }, async (test) => {
+    withCloud({ ...NO_RECHECK, hosts: [SOURCE, DEST, THIRD] }, async (test) => {
       const uuid = await test.bootActive();
       await test.cloud.moves.migrate(test.recorded.context, uuid, THIRD);
       await test.becomes(uuid, 'resized/-');
@@ -59,7 +62,7 @@ describe('resize and cold migration', () => {
     }));
 
   it('leave an instance shut down that was stopped', () =>
-    withCloud({}, async (test) => {
+    withCloud(NO_RECHECK, async (test) => {
       const uuid = await test.bootActive();
       await test.cloud.actions.stop(test.recorded.context, uuid);
       await test.becomes(uuid, 'stopped/-');
@@ -73,7 +76,7 @@ describe('resize and cold migration', () => {
     }));
 
   it('are refused in any other state, and at once with a conflict when the host is down (COMP-16)', () =>
-    withCloud({}, async (test) => {
+    withCloud(NO_RECHECK, async (test) => {
       const { records, moves } = test.cloud;
       const uuid = await test.bootActive();
       const refused = (): Promise<unknown> =>
@@ -90,7 +93,7 @@ describe('resize and cold migration', () => {
     }));
 
   it('leave everything as it was when there is no host', () =>
-    withCloud({}, async (test) => {
+    withCloud(NO_RECHECK, async (test) => {
       const uuid = await test.bootActive();
       await test.cloud.records.services.update('compute', DEST, { disabled: true });
       await test.cloud.moves.resize(test.recorded.context, uuid, BIGGER);
@@ -101,40 +104,46 @@ describe('resize and cold migration', () => {
     }));
 
   it('try the next host of the list when one cannot take the instance, with the same record', () =>
-    withCloud({ hosts: [SOURCE, DEST, THIRD], resourcesOf: preferring(DEST) }, async (test) => {
-      const uuid = await test.bootActive();
-      test.virt(DEST).steps.failNext('check-cold-destination');
-      await test.cloud.moves.resize(test.recorded.context, uuid, BIGGER);
-      await test.becomes(uuid, 'resized/-');
-      await allIdle(test);
-      expect(await outcomeOf(test, uuid)).to.deep.equal(resized(SOURCE, THIRD));
-      expect(await test.cloud.records.migrations.find({ instance_uuid: uuid })).to.have.length(1);
-      expect(test.arrived.filter((one) => one.startsWith('prep_resize'))).to.deep.equal([
-        `prep_resize @ compute.${DEST}`,
-        `prep_resize @ compute.${THIRD}`,
-      ]);
-    }));
+    withCloud(
+      { ...NO_RECHECK, hosts: [SOURCE, DEST, THIRD], resourcesOf: preferring(DEST) },
+      async (test) => {
+        const uuid = await test.bootActive();
+        test.virt(DEST).steps.failNext('check-cold-destination');
+        await test.cloud.moves.resize(test.recorded.context, uuid, BIGGER);
+        await test.becomes(uuid, 'resized/-');
+        await allIdle(test);
+        expect(await outcomeOf(test, uuid)).to.deep.equal(resized(SOURCE, THIRD));
+        expect(await test.cloud.records.migrations.find({ instance_uuid: uuid })).to.have.length(1);
+        expect(test.arrived.filter((one) => one.startsWith('prep_resize'))).to.deep.equal([
+          `prep_resize @ compute.${DEST}`,
+          `prep_resize @ compute.${THIRD}`,
+        ]);
+      },
+    ));
 
   it('pass over hosts of the list that have no room any more, and end as they began after the last', () =>
-    withCloud({ hosts: [SOURCE, DEST, THIRD], resourcesOf: preferring(DEST) }, async (test) => {
-      const uuid = await test.bootActive();
-      const { allocations } = test.cloud.records;
-      test.cloud.host(DEST).events.on('request', ({ method }) => {
-        if (method === 'prep_resize') void fill();
-      });
-      const fill = async (): Promise<void> => {
-        await allocations.report(THIRD, { vcpus: 0, memoryMb: 0, diskGb: 0 });
-      };
-      test.virt(DEST).steps.failNext('check-cold-destination');
-      await test.cloud.moves.resize(test.recorded.context, uuid, BIGGER);
-      await test.migrationBecomes(uuid, 'error');
-      await test.becomes(uuid, 'active/-');
-      await allIdle(test);
-      expect(await outcomeOf(test, uuid)).to.deep.equal(untouched(SOURCE, 'error'));
-    }));
+    withCloud(
+      { ...NO_RECHECK, hosts: [SOURCE, DEST, THIRD], resourcesOf: preferring(DEST) },
+      async (test) => {
+        const uuid = await test.bootActive();
+        const { allocations } = test.cloud.records;
+        test.cloud.host(DEST).events.on('request', ({ method }) => {
+          if (method === 'prep_resize') void fill();
+        });
+        const fill = async (): Promise<void> => {
+          await allocations.report(THIRD, { vcpus: 0, memoryMb: 0, diskGb: 0 });
+        };
+        test.virt(DEST).steps.failNext('check-cold-destination');
+        await test.cloud.moves.resize(test.recorded.context, uuid, BIGGER);
+        await test.migrationBecomes(uuid, 'error');
+        await test.becomes(uuid, 'active/-');
+        await allIdle(test);
+        expect(await outcomeOf(test, uuid)).to.deep.equal(untouched(SOURCE, 'error'));
+      },
+    ));
 
   it('end as they began when the only host cannot take the instance, which leaves nothing engaged (B2)', () =>
-    withCloud({}, async (test) => {
+    withCloud(NO_RECHECK, async (test) => {
       const uuid = await test.bootActive();
       test.virt(DEST).steps.failNext('check-cold-destination');
       await test.cloud.moves.resize(test.recorded.context, uuid, BIGGER);
@@ -147,7 +156,7 @@ describe('resize and cold migration', () => {
     }));
 
   it('end as they began when the source cannot be asked', () =>
-    withCloud({ onSend: failing('resize_instance') }, async (test) => {
+    withCloud({ ...NO_RECHECK, onSend: failing('resize_instance') }, async (test) => {
       const uuid = await test.bootActive();
       await test.cloud.moves.resize(test.recorded.context, uuid, BIGGER);
       await test.migrationBecomes(uuid, 'error');

@@ -22,12 +22,23 @@ const host: HostView = {
       ageMs: 1000,
       progress: 0.5,
     },
+    {
+      id: 2,
+      name: 'moves_from_here',
+      kind: 'handler',
+      subject: null,
+      requestId: null,
+      ageMs: 0,
+      progress: null,
+    },
   ],
 };
 
 const events: readonly JobEvent[] = [
   { kind: 'note', text: 'SIGTERM to compute-a' },
   { kind: 'instance', uuid: 'u', name: 'vm1', host: 'compute-a', vmState: 'active', taskState: 'migrating' },
+  { kind: 'host', why: 'tasks', view: host },
+  { kind: 'host', why: 'state', view: host },
   { kind: 'host', why: 'server', view: host },
   { kind: 'host', why: 'tasks', view: host },
   {
@@ -72,6 +83,7 @@ describe('the views of the main job', () => {
     expect(text).to.match(new RegExp(`^${ESCAPE}\\[\\d+A${ESCAPE}\\[J`));
     expect(picture).to.contain('compute-a  draining  compute STOPPED     compute-ops serves');
     expect(picture).to.contain('task: live_migration vm1 (1.50 s)');
+    expect(picture).to.not.contain('moves_from_here'); // it is over in a moment
     expect(picture).to.contain('[############------------]  50 %');
     expect(picture).to.contain('external_instance_event arrives on compute-ops.compute-a');
     expect(picture).to.contain('build_and_run_instance waits in compute.compute-a');
@@ -107,16 +119,18 @@ describe('the views of the main job', () => {
     }
   });
 
-  it('print plain lines elsewhere, and nothing twice', () => {
+  it('print plain lines elsewhere, that a host drains before its tasks, and nothing twice', () => {
     let text = '';
     const view = new PlainView((piece) => (text += piece));
-    for (const event of [...events, ...events.slice(1, 5), verdict]) view.show(1500, event);
+    for (const event of [...events, ...events.slice(1, 3), ...events.slice(4, 7), verdict])
+      view.show(1500, event);
     view.end();
     expect(text.trimEnd().split('\n')).to.deep.equal([
       '  1.50 s  SIGTERM to compute-a',
       '  1.50 s  vm1: active/migrating at compute-a',
-      '  1.50 s  compute-a: new-request compute.compute-a STOPPED, ops compute-ops.compute-a serves',
+      '  1.50 s  compute-a: drains',
       '  1.50 s  compute-a: 1 task left: live_migration vm1 (1.00 s, 50 %)',
+      '  1.50 s  compute-a: new-request compute.compute-a STOPPED, ops compute-ops.compute-a serves',
       '  1.50 s  vm1: migration compute-a -> compute-b running, 40 % copied',
       '  1.50 s  compute-a: external_instance_event arrives on compute-ops.compute-a',
       '  1.50 s  compute-a: build_and_run_instance waits in the queue compute.compute-a: its server has stopped',

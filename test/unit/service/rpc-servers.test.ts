@@ -47,13 +47,14 @@ describe('a service with two RPC servers, draining', () => {
       check: () => 'same endpoint',
       build: (_context: unknown, { name }: { name: string }) => void built.push(name),
     };
-    const { service } = host(endpoint);
+    const { service } = host(endpoint, { slots: 1, prefetch: 1 }); // each has one of its own
     await service.start();
     const ops = client.prepare({ topic: 'compute-ops' });
     expect(await ops.call({}, 'check')).to.equal(await client.call({}, 'check'));
 
     const migration = client.call({}, 'live_migration');
     await began.promise;
+    expect(await ops.call({}, 'check')).to.equal('same endpoint');
     const stopped = new Promise<void>((resolve) => {
       service.events.on('step', ({ name, phase }) => {
         if (name === 'tasks' && phase === 'started') resolve();

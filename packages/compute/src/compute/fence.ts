@@ -67,7 +67,7 @@ export class Fence {
    */
   async gate(hold: (reason: string) => void, signal: AbortSignal): Promise<void> {
     const { host, epoch, forcedDownStart } = this.#parts;
-    const record = await this.#read(signal);
+    const record = await orAborted(this.#read(signal), signal);
     this.#isNew = record === undefined;
     epoch.take(record?.epoch ?? 0);
     if (record?.forcedDown === true) {
@@ -79,7 +79,7 @@ export class Fence {
       }
       this.#state = 'held';
       hold('forced down');
-      await within(this.#wait(signal), { signal }, () => new Error('no time limit was set'));
+      await orAborted(this.#wait(signal), signal);
     }
     this.#state = 'open';
   }
@@ -141,4 +141,9 @@ export class Fence {
     };
     return orUndefined(tryAgain(() => services.get('compute', host), onFailure, signal));
   }
+}
+
+/** Also when what it waits for takes its time, such as an answer from a broker that is away. */
+function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return within(work, { signal }, () => new Error('no time limit was set'));
 }

@@ -269,7 +269,8 @@ export class HostProcess {
     });
     reportDrain(service);
     service.events.on('state', ({ previous, state }) => {
-      if (state !== 'draining' || !this.opsServer) return; // without it nothing of a move would arrive
+      // Without it, or before it was started, nothing of a move would arrive.
+      if (state !== 'draining' || !this.opsServer || this.opsServer.state === 'idle') return;
       compute.drainBegins(previous === 'running' ? drainTold : undefined);
     });
     return service;

@@ -15,6 +15,11 @@ export function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(2)} s`;
 }
 
+/** Without requests that are served in passing, and what the host itself looks up: they are over in a moment. */
+export function lasting(tasks: readonly TaskSnapshot[]): readonly TaskSnapshot[] {
+  return tasks.filter(({ kind }) => kind !== 'handler');
+}
+
 /** One task as text; `nameOf` gives the name of an instance. */
 export function taskText(task: TaskSnapshot, nameOf: (uuid: string) => string): string {
   const about = task.subject === null ? '' : ` ${nameOf(task.subject)}`;

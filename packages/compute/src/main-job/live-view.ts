@@ -1,5 +1,5 @@
 import { RPC_TOPIC, RPC_TOPIC_OPS } from '../rpc/topics.js';
-import { bar, checkText, flow, seconds, taskText, verdictText, wrap } from './format.js';
+import { bar, checkText, flow, lasting, seconds, taskText, verdictText, wrap } from './format.js';
 import type { HostView, JobEvent, View } from './job-events.js';
 import { Picture, type Screen } from './picture.js';
 
@@ -145,7 +145,7 @@ export class LiveView implements View {
     const lines = [hostRow([view.host, view.state, `${RPC_TOPIC} ${word[view.newRequest]}`, ops], width)];
     if (view.state !== 'draining') return lines;
     const nameOf = (uuid: string): string => this.#instances.get(uuid)?.name ?? uuid;
-    for (const task of view.tasks) {
+    for (const task of lasting(view.tasks)) {
       // The picture is drawn between two events: ages go on, and progress is that of the migration's record.
       lines.push(`      task: ${taskText({ ...task, ageMs: task.ageMs + sinceMs, progress: null }, nameOf)}`);
     }

@@ -1,5 +1,5 @@
 import { RPC_TOPIC_OPS } from '../rpc/topics.js';
-import { checkText, percent, seconds, serversText, taskText, verdictText } from './format.js';
+import { checkText, lasting, percent, seconds, serversText, taskText, verdictText } from './format.js';
 import type { HostView, JobEvent, View } from './job-events.js';
 
 type EventOf<Kind extends JobEvent['kind']> = Extract<JobEvent, { kind: Kind }>;
@@ -13,6 +13,7 @@ export class PlainView implements View {
   readonly #names = new Map<string, string>();
   readonly #instances = new Map<string, string>();
   readonly #migrations = new Map<string, string>();
+  readonly #draining = new Set<string>();
   readonly #tasksShown = new Map<string, string>();
 
   constructor(write: (text: string) => void) {
@@ -50,6 +51,7 @@ export class PlainView implements View {
       case 'migration':
         return this.#migration(event);
       case 'exit':
+        this.#draining.delete(event.host);
         return [
           `${event.host}: exits with ${event.code} (${event.report.outcome}) after ${seconds(event.report.durationMs)}`,
         ];
@@ -61,26 +63,28 @@ export class PlainView implements View {
   #host({ why, view }: EventOf<'host'>): readonly string[] {
     const { host, state } = view;
     if (why === 'server') return [`${host}: ${serversText(view, RPC_TOPIC_OPS)}`];
-    if (why === 'tasks') return state === 'draining' && this.#hasChanged(view) ? [this.#tasks(view)] : [];
+    if (why === 'tasks') return this.#draining.has(host) && this.#hasChanged(view) ? [this.#tasks(view)] : [];
     if (state === 'running') return [`${host}: runs; ${serversText(view, RPC_TOPIC_OPS)}`];
     if (state !== 'draining') return [];
+    this.#draining.add(host);
     this.#hasChanged(view);
     return [`${host}: drains`, this.#tasks(view)];
   }
 
-  /** Requests that are served in passing are not worth a line. */
   #hasChanged({ host, tasks }: HostView): boolean {
-    const lasting = tasks.filter(({ kind }) => kind !== 'handler').map(({ id }) => id);
-    const shown = lasting.join();
+    const shown = lasting(tasks)
+      .map(({ id }) => id)
+      .join();
     if (this.#tasksShown.get(host) === shown) return false;
     this.#tasksShown.set(host, shown);
     return true;
   }
 
   #tasks({ host, tasks }: HostView): string {
-    if (tasks.length === 0) return `${host}: no tasks left`;
-    const list = tasks.map((task) => taskText(task, (uuid) => this.#names.get(uuid) ?? uuid));
-    return `${host}: ${tasks.length} ${tasks.length === 1 ? 'task' : 'tasks'} left: ${list.join(', ')}`;
+    const left = lasting(tasks);
+    if (left.length === 0) return `${host}: no tasks left`;
+    const list = left.map((task) => taskText(task, (uuid) => this.#names.get(uuid) ?? uuid));
+    return `${host}: ${left.length} ${left.length === 1 ? 'task' : 'tasks'} left: ${list.join(', ')}`;
   }
 
   #instance({ uuid, name, host, vmState, taskState }: EventOf<'instance'>): readonly string[] {

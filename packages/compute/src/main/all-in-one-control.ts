@@ -33,20 +33,23 @@ export async function openControl(
 }
 
 function machinesOf(hosts: ReadonlyMap<string, HostPart>): Machines {
-  const find = (name: string, mustRun: boolean): HostPart => {
+  const find = (name: string): HostPart => {
     const host = hosts.get(name);
-    if (!host)
-      throw new OperatorError(`This process has no host ${name}; it has ${[...hosts.keys()].join(', ')}`);
+    if (host) return host;
+    throw new OperatorError(`This process has no host ${name}; it has ${[...hosts.keys()].join(', ')}`);
+  };
+  const findThat = (name: string, mustRun: boolean): HostPart => {
+    const host = find(name);
     if (host.runs === mustRun) return host;
     throw new OperatorError(
       mustRun ? `${name} does not run: start it with host start ${name}` : `${name} runs already`,
     );
   };
   return {
-    kill: async (name) => find(name, true).kill(),
-    drain: async (name) => find(name, true).drainAlone(),
-    start: async (name) => find(name, false).start(),
+    kill: async (name) => find(name).kill(),
+    drain: async (name) => findThat(name, true).drainAlone(),
+    start: async (name) => findThat(name, false).start(),
     tell: (name) => hosts.get(name)?.reload(),
-    serves: async (name) => find(name, true).serves(),
+    serves: async (name) => findThat(name, true).serves(),
   };
 }

@@ -24,6 +24,7 @@ import { apiOptions, endWithParent, eventPrinter, stderrLog } from './daemon.js'
 import { jointHealth, openHealth } from './daemon-health.js';
 import type { AllInOneOptions } from './daemon-options.js';
 import { databaseIn, defaultStateDir } from './default-place.js';
+import { HostLog } from './host-log.js';
 import { conductorJournalIn, hostParts, journalIn, virtParts } from './host-parts.js';
 import { limited, type StartablePart } from './startable-part.js';
 import { withDownTime } from './down-time.js';
@@ -101,9 +102,7 @@ async function openParts(
   const records = await waitForRecords(options.database, logger);
   const conductors = conductorParts(options, records, open, logger);
   const schedulers = schedulerParts(options, records, open, logger);
-  const all = hostsOf(options, open, logger);
-  for (const host of all) host.events.on('started', ({ service }) => metrics.watch(service));
-  const named = new Map(all.map((host) => [host.name, new HostPart(host)]));
+  const named = hostsOf(options, open, metrics, logger);
   const hosts = [...named.values()];
   const closeControl = await openControl(options, named, open, logger);
   const apis = apiParts(options, records, open, metrics, logger);
@@ -199,12 +198,19 @@ function numbered(what: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => `${what}-${String(index + 1)}`);
 }
 
-function hostsOf(options: AllInOneOptions, open: OpenTransport, logger: Logger): readonly ComputeHost[] {
+/** By their names. */
+function hostsOf(
+  options: AllInOneOptions,
+  open: OpenTransport,
+  metrics: ProcessMetrics,
+  logger: Logger,
+): ReadonlyMap<string, HostPart> {
   const print = eventPrinter(options);
   const network =
     options.stateDir === undefined ? new HypervisorNetwork() : new HypervisorDirectory(options.stateDir);
   const shared: Transport = open(logger); // outlives the runs of all hosts; each run has one of its own besides
-  return options.hosts.map((name) => {
+  const parts = options.hosts.map((name) => {
+    const log = new HostLog(logger);
     const epoch = new HostEpoch(name);
     const stamped = { interceptors: [epoch.stamp] };
     const networking = new RemoteNetworking(shared, stamped);
@@ -212,19 +218,21 @@ function hostsOf(options: AllInOneOptions, open: OpenTransport, logger: Logger):
     const host = new ComputeHost({
       name,
       epoch,
-      openTransport: () => open(logger),
+      openTransport: () => open(log),
       records,
       networking,
       virt: new FakeVirtDriver(name, { network, networking, ...virtParts(options, logger) }),
       ...(options.stateDir !== undefined && { journal: journalIn(options.stateDir, name, logger) }),
-      logger,
+      logger: log,
       api: apiOptions(options, print),
       serviceDownTimeMs: options.serviceDownTime * 1000,
       ...hostParts(options),
     });
+    host.events.on('started', ({ service }) => metrics.watch(service));
     reportHost(host, print);
-    return host;
+    return [name, new HostPart(host, log)] as const;
   });
+  return new Map(parts);
 }
 
 /** Those that others need come first; what cannot start ends all, by its own exit code. */

@@ -1,5 +1,6 @@
 import type { Service } from '@ebbgate/service';
 import type { ComputeHost } from '../compute/compute-host.js';
+import type { HostLog } from './host-log.js';
 import type { StartablePart } from './startable-part.js';
 import { limited } from './startable-part.js';
 
@@ -8,19 +9,26 @@ export class HostPart implements StartablePart {
   readonly name: string;
   readonly ended: Promise<number>;
   readonly #host: ComputeHost;
+  readonly #log: HostLog;
   #runs = false;
+  /** Resolves when the present run, or the last, is over. */
+  #over: Promise<void> = Promise.resolve();
+  #tellOver: () => void = () => undefined;
   /** Who ends it: its operator alone, so that the others go on; or the process, with all of them. */
   #ends: 'alone' | 'with all' | undefined;
   #settle: (code: number) => void = () => undefined;
 
-  constructor(host: ComputeHost) {
+  /** @param log - what the host logs to */
+  constructor(host: ComputeHost, log: HostLog) {
     this.name = `compute ${host.name}`;
     this.#host = host;
+    this.#log = log;
     this.ended = new Promise((resolve) => {
       this.#settle = resolve;
     });
     host.events.on('exited', ({ code }) => {
       this.#runs = false;
+      this.#tellOver();
       if (this.#ends !== 'alone') this.#settle(code);
     });
     host.events.on('drainAsked', () => {
@@ -40,6 +48,10 @@ export class HostPart implements StartablePart {
   async start(): Promise<void> {
     this.#runs = true;
     this.#ends = undefined;
+    this.#over = new Promise((resolve) => {
+      this.#tellOver = resolve;
+    });
+    this.#log.starts();
     await this.#host.start();
   }
 
@@ -68,13 +80,15 @@ export class HostPart implements StartablePart {
     return (await this.#host.terminate()).code;
   }
 
-  /** Ends it in the middle of whatever it does. */
+  /** Ends it in the middle of whatever it does; does nothing when it does not run. */
   async kill(): Promise<void> {
+    if (!this.#runs) return;
     this.#endsAlone();
     const { process } = this.#host;
+    this.#log.killed(this.#host.name, process.service.registry.snapshot());
     process.terminate('SIGTERM');
     process.terminate('SIGINT'); // during a drain: at once
-    await process.done;
+    await this.#over;
   }
 
   /** Unless the process ends, which waits for it. */

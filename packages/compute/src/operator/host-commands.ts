@@ -120,7 +120,7 @@ function machineWork(name: string, host: string, run: MachineRun): Work {
     await checkHost(api, host);
     if (!machines) {
       throw new OperatorError(
-        `host ${name} is for an all-in-one in memory; here ${host} is a process: use its signals and host set ${host} --down`,
+        `host ${name} is for an all-in-one without a broker; here ${host} is a process: use its signals and host set ${host} --down`,
       );
     }
     terminal.out(`${await run(machines, host, api.records)}\n`);

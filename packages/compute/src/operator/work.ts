@@ -11,7 +11,7 @@ export const OPERATOR = { userId: 'operator', projectId: 'operator' } as const;
 
 /** The hosts of a cloud in one process, which nobody can end by a signal of their own. */
 export interface Machines {
-  /** Ends a host in the middle of whatever it does, as the death of its process would. */
+  /** Ends a host in the middle of whatever it does, as the death of its process would; one that does not run is dead already. */
   kill(host: string): Promise<void>;
   /** What SIGTERM does; resolves with the exit code. */
   drain(host: string): Promise<number>;
