@@ -1,6 +1,7 @@
 import type { Cloud } from '#compute/main-job/cloud.js';
 import { RecordedJob } from '#compute/main-job/recorded-job.js';
-import { resourcesOf, type Instance, type Migration, type Resources } from '@ebbgate/compute';
+import type { Instance, Migration } from '@ebbgate/compute';
+import { allocationProblems, randomFrom, stateOf } from './cloud-checks.js';
 
 /** What is asked for. */
 export interface ManyMigrationsOptions {
@@ -142,7 +143,7 @@ export class ManyMigrations {
   async problems(): Promise<readonly string[]> {
     const found = await Promise.all([
       ...[...this.#instances.keys()].map((uuid) => this.#problemsOf(uuid)),
-      this.#allocationProblems(),
+      allocationProblems(this.#cloud),
     ]);
     return [
       ...found.flat(),
@@ -171,22 +172,6 @@ export class ManyMigrations {
       ...is('the number of migrations', its.length, asked.length),
       ...is('how often it has moved', this.#moves.of(uuid), completed.length),
     ];
-  }
-
-  /** One allocation for each guest, of its size, where it is; none of a migration. */
-  async #allocationProblems(): Promise<readonly string[]> {
-    const { allocations, instances } = this.#cloud.records;
-    const all = await allocations.find({});
-    const right = await Promise.all(
-      [...this.#instances.keys()].map(async (uuid) => {
-        const instance = await instances.get(uuid);
-        return allocationText(uuid, instance.get('host') ?? '', resourcesOf(instance.get('flavor')));
-      }),
-    );
-    const actual = all.map(({ consumer, host, resources }) => allocationText(consumer, host, resources));
-    const missing = right.filter((one) => !actual.includes(one)).map((one) => `not allocated: ${one}`);
-    const left = actual.filter((one) => !right.includes(one)).map((one) => `left allocated: ${one}`);
-    return [...missing, ...left];
   }
 
   /** Every migration came to its source once, left it at most once, and was finished at most once at its destination. */
@@ -281,22 +266,3 @@ export class ManyMigrations {
 }
 
 const ENDS: ReadonlySet<string> = new Set(['completed', 'failed', 'error', 'cancelled']);
-
-function stateOf(instance: Instance): string {
-  return `${instance.get('vm_state')}/${String(instance.get('task_state'))}`;
-}
-
-function allocationText(consumer: string, host: string, { vcpus, memoryMb, diskGb }: Resources): string {
-  return `${consumer} on ${host}: ${vcpus} CPUs, ${memoryMb} MiB, ${diskGb} GiB`;
-}
-
-/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}

@@ -46,11 +46,15 @@ export class TestProcess {
     });
   }
 
-  /** Resolves when the line has been printed; rejects when the process has ended without it. */
-  async line(text: string): Promise<void> {
-    while (!this.lines.includes(text)) {
+  /** Resolves when the line has been printed, or one like it; rejects when the process has ended without it. */
+  async line(wanted: string | RegExp): Promise<void> {
+    const isIt = (line: string): boolean =>
+      typeof wanted === 'string' ? line === wanted : wanted.test(line);
+    while (!this.lines.some(isIt)) {
       if (this.#over)
-        throw new Error(`"${text}" was never printed; there was:\n${this.lines.join('\n')}\n${this.stderr}`);
+        throw new Error(
+          `"${wanted}" was never printed; there was:\n${this.lines.join('\n')}\n${this.stderr}`,
+        );
       await new Promise<void>((resolve) => this.#waiting.add(resolve));
     }
   }

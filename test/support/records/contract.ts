@@ -119,6 +119,29 @@ function describeObjects(withRecords: WithRecords): void {
       expect(uuids(await instances.find({}))).to.deep.equal(['a', 'b', 'c', 'd']);
     }));
 
+  it('find by what a field is now, in the order of their creation, whatever it was before', () =>
+    withRecords(async ({ instances, migrations }) => {
+      for (const uuid of ['a', 'b', 'c'])
+        await instances.create(Instance.create({ uuid, host: 'h1', task_state: null }));
+      await instances.update('a', { host: 'h2' });
+      await instances.update('b', { host: null });
+      expect(uuids(await instances.find({ host: 'h1' }))).to.deep.equal(['c']);
+      expect(uuids(await instances.find({ host: 'h2' }))).to.deep.equal(['a']);
+      expect(uuids(await instances.find({ host: null }))).to.deep.equal(['b']);
+      await instances.update('b', { host: 'h1' });
+      await instances.update('a', { host: 'h1' });
+      expect(uuids(await instances.find({ host: 'h1' }))).to.deep.equal(['a', 'b', 'c']);
+      expect(uuids(await instances.find({ uuid: 'b', host: 'h2' }))).to.deep.equal([]);
+      for (const [uuid, source_compute] of [
+        ['m', 'h1'],
+        ['n', 'h2'],
+        ['o', 'h1'],
+      ] as const)
+        await migrations.create(Migration.create({ uuid, source_compute, instance_uuid: 'a' }));
+      expect(uuids(await migrations.find({ source_compute: 'h1' }))).to.deep.equal(['m', 'o']);
+      expect(uuids(await migrations.find({ instance_uuid: 'a' }))).to.deep.equal(['m', 'n', 'o']);
+    }));
+
   it('hide what is deleted, unless they are asked for it, and keep it', () =>
     withRecords(async ({ instances }) => {
       for (const uuid of ['a', 'b'])

@@ -15,8 +15,13 @@ import { MemoryJournal, type RequestJournal } from './request-journal.js';
 export interface ComputeHostOptions {
   /** The host's name: the server of its topics. */
   readonly name: string;
-  /** Opens the way to the broker; called at each start, and closed at each end. */
+  /** Opens the way to the broker; called at each start, and closed at each end unless it is shared. */
   readonly openTransport: () => Transport;
+  /**
+   * Closes the transport at the end of a run; default true. False: `openTransport` gives one that other hosts of the process
+   * use too, so that all of them together have the connections of one.
+   */
+  readonly ownsTransport?: boolean;
   /** Instances, migrations and services. */
   readonly records: Records;
   /** The hypervisor. */
@@ -77,6 +82,7 @@ export interface CompleteHostOptions extends Required<
 
 export function completeHostOptions(options: ComputeHostOptions): CompleteHostOptions {
   return Object.freeze({
+    ownsTransport: true,
     opsTopic: RPC_TOPIC_OPS,
     api: {},
     budgets: {},

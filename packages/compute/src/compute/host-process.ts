@@ -1,4 +1,4 @@
-import type { Logger, Transport } from '@ebbgate/core';
+import type { Logger } from '@ebbgate/core';
 import { type ClientInterceptor, RpcServer, type ServerInterceptor } from '@ebbgate/rpc';
 import { type Launched, Service, taskInterceptor, TaskRegistry } from '@ebbgate/service';
 import { guardRecords } from '../db/guarded-records.js';
@@ -22,6 +22,7 @@ import { CapacityReport } from './capacity-report.js';
 import { reportDrain } from './drain-reports.js';
 import { EventWaiters } from './event-waiters.js';
 import { Fence } from './fence.js';
+import { HostConnection } from './host-connection.js';
 import type { CompleteHostOptions } from './host-options.js';
 import { handOnStarts } from './hand-on.js';
 import { InstanceLocks } from './instance-locks.js';
@@ -53,7 +54,7 @@ export class HostProcess {
   readonly #reporting = new AbortController();
   readonly #fence: Fence;
   #wasDraining = false;
-  readonly #transport: Transport;
+  readonly #connection: HostConnection;
   readonly #logger: Logger;
   readonly #options: CompleteHostOptions;
   readonly #computeApi: ComputeApi;
@@ -71,7 +72,8 @@ export class HostProcess {
   ) {
     this.#options = options;
     this.#logger = options.logger;
-    this.#transport = options.openTransport();
+    this.#connection = new HostConnection(options);
+    const { transport } = this.#connection;
     this.#accepted = new AcceptedRequests(options.journal, options.logger, this.#lifetime.signal);
     const records = tellStates(guardRecords(options.records, this.#lifetime.signal), this.#accepted.begun);
     const registry = new TaskRegistry({ logger: options.logger });
@@ -86,7 +88,7 @@ export class HostProcess {
     const endpoints = [manager.endpoint, baseEndpoint('compute'), drainEndpoint(onDrainAsked)];
     const track = taskInterceptor(registry, { skip: (method) => UNTRACKED.has(method) });
     const serverOn = (topic: string, inner: readonly ServerInterceptor[]): RpcServer =>
-      new RpcServer(this.#transport, { topic, server: options.name }, endpoints, {
+      new RpcServer(transport, { topic, server: options.name }, endpoints, {
         serializer: objectSerializer,
         remoteErrors,
         beforeAccept: this.#accepted.accept,
@@ -147,7 +149,8 @@ export class HostProcess {
     const reason = new OperationAbortedError('The process has ended');
     this.#lifetime.abort(reason);
     this.#reporting.abort(reason);
-    await this.#transport.close();
+    const servers = [this.newRequestServer, ...(this.opsServer ? [this.opsServer] : [])];
+    await this.#connection.end(servers, this.service.budgets.closingTimeoutMs);
   }
 
   #makeFence({ services }: Records, manager: ComputeManager): Fence {
@@ -176,17 +179,23 @@ export class HostProcess {
   /** Around all that it sends to hosts. */
   get #stamped(): readonly ClientInterceptor[] {
     const { api, epoch } = this.#options;
-    return [epoch.stamp, ...(api.interceptors ?? [])];
+    return [...this.#connection.interceptors, epoch.stamp, ...(api.interceptors ?? [])];
   }
 
   get #conductorApi(): ConductorApi {
-    return new ConductorApi(this.#transport, [this.#options.epoch.stamp]);
+    const { transport, interceptors } = this.#connection;
+    return new ConductorApi(transport, [...interceptors, this.#options.epoch.stamp]);
   }
 
   #makeApi({ services }: Records): ComputeApi {
     const { api, opsTopic } = this.#options;
     const topic = opsTopic !== null && { opsTopic };
-    return new ComputeApi(this.#transport, { services, ...topic, ...api, interceptors: this.#stamped });
+    return new ComputeApi(this.#connection.transport, {
+      services,
+      ...topic,
+      ...api,
+      interceptors: this.#stamped,
+    });
   }
 
   /** For what begins something and comes to the ops server once the drain has begun. */
@@ -195,7 +204,7 @@ export class HostProcess {
     return handOnStarts({
       host,
       interceptors: this.#stamped,
-      transport: this.#transport,
+      transport: this.#connection.transport,
       conductorApi: this.#conductorApi,
       tasks,
       logger,

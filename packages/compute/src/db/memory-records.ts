@@ -43,12 +43,20 @@ export class MemoryRecords implements LocalRecords {
   /** @param onListenerError - told when a listener of `events` throws */
   constructor(onListenerError: (error: unknown, event: string) => void) {
     this.events = new TypedEvents(onListenerError);
-    this.instances = new MemoryRepository<InstanceFields>('instance', (record) => {
-      this.events.emit('instance', record);
-    });
-    this.migrations = new MemoryRepository<MigrationFields>('migration', (record) => {
-      this.events.emit('migration', record);
-    });
+    this.instances = new MemoryRepository<InstanceFields>(
+      'instance',
+      (record) => {
+        this.events.emit('instance', record);
+      },
+      ['uuid', 'host'],
+    );
+    this.migrations = new MemoryRepository<MigrationFields>(
+      'migration',
+      (record) => {
+        this.events.emit('migration', record);
+      },
+      ['uuid', 'instance_uuid', 'source_compute'],
+    );
     const services = new MemoryServices((record) => {
       this.events.emit('service', record);
     });

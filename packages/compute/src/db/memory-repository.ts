@@ -2,6 +2,7 @@ import { RecordNotFoundError, UnexpectedStateError } from '../errors.js';
 import type { NovaObject } from '../objects/nova-object.js';
 import { applyChanges } from './apply-changes.js';
 import { checkExpected, matches } from './expected.js';
+import { FieldIndex } from './field-index.js';
 import type { Expected, Repository } from './repositories.js';
 
 /** What every record has. */
@@ -25,11 +26,14 @@ export type OnChange<Fields extends object> = (record: NovaObject<Fields>) => vo
 export class MemoryRepository<Fields extends Identified> implements Repository<NovaObject<Fields>, Fields> {
   readonly #kind: string;
   readonly #records = new Map<string, NovaObject<Fields>>();
+  readonly #indexes: ReadonlyMap<keyof Fields & string, FieldIndex>;
   readonly #onChange: OnChange<Fields>;
   #nextId = 1;
 
-  constructor(kind: string, onChange: OnChange<Fields>) {
+  /** @param indexed - fields by which records are looked for often, with plain values */
+  constructor(kind: string, onChange: OnChange<Fields>, indexed: readonly (keyof Fields & string)[] = []) {
     this.#kind = kind;
+    this.#indexes = new Map(indexed.map((field) => [field, new FieldIndex()]));
     this.#onChange = onChange;
   }
 
@@ -64,7 +68,7 @@ export class MemoryRepository<Fields extends Identified> implements Repository<N
    * only where `where` names `deleted`.
    */
   async find(where: Partial<Fields>): Promise<readonly NovaObject<Fields>[]> {
-    const found = [...this.#records.values()].filter((record) => matches(record, where));
+    const found = this.#candidates(where).filter((record) => matches(record, where));
     return found.map((record) => record.pristine());
   }
 
@@ -84,7 +88,23 @@ export class MemoryRepository<Fields extends Identified> implements Repository<N
     return this.#store(uuid, stored);
   }
 
+  /** All records that may have these values, oldest first. */
+  #candidates(where: Partial<Fields>): readonly NovaObject<Fields>[] {
+    for (const [field, index] of this.#indexes) {
+      const value: unknown = where[field];
+      if (value === undefined) continue;
+      const records = [...index.of(value)].map((uuid) => this.#require(uuid));
+      return records.sort((one, other) => one.get('id') - other.get('id'));
+    }
+    return [...this.#records.values()];
+  }
+
   #store(uuid: string, record: NovaObject<Fields>): NovaObject<Fields> {
+    const before = this.#records.get(uuid);
+    for (const [field, index] of this.#indexes) {
+      if (before) index.remove(uuid, before.find(field));
+      index.add(uuid, record.find(field));
+    }
     this.#records.set(uuid, record);
     this.#onChange(record.pristine());
     return record.pristine();

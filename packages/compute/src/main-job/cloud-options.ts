@@ -1,5 +1,6 @@
 import { createTransport, type DriverFactory, type Logger, type Transport } from '@ebbgate/core';
 import type { ClientInterceptor } from '@ebbgate/rpc';
+import type { DrainBudgets } from '@ebbgate/service';
 import type { ConductorCells } from '../cells/cell-access.js';
 import type { ComputeHostOptions } from '../compute/host-options.js';
 import type { LocalRecords } from '../db/local-records.js';
@@ -20,6 +21,8 @@ export interface CloudOptions {
   /** For transports other than the one in memory. */
   readonly drivers?: readonly DriverFactory[];
   readonly hosts: readonly string[];
+  /** Hosts use the transport that the API and the conductors use; default: each has its own, as processes have. */
+  readonly sharedTransport?: boolean;
   readonly bootMs: number;
   readonly migrationMs: number;
   readonly opsServer: boolean;
@@ -27,6 +30,8 @@ export interface CloudOptions {
   readonly clientCap?: () => string | undefined;
   /** What all tasks of a drain together may take. */
   readonly tasksMs: number;
+  /** What the last replies and acknowledgements of a host may take; default 1000. */
+  readonly closingMs?: number;
   /** Time-out of calls, and of long calls without a sign of life; default 60000. */
   readonly rpcTimeoutMs?: number;
   /** Default 1000. */
@@ -79,6 +84,16 @@ export interface CloudOptions {
 
 export function downTime({ serviceDownTimeMs }: CloudOptions): { readonly serviceDownTimeMs?: number } {
   return { ...(serviceDownTimeMs !== undefined && { serviceDownTimeMs }) };
+}
+
+/** What each part of the drain of a host may take. */
+export function hostBudgets({ tasksMs, closingMs = 1000 }: CloudOptions): DrainBudgets {
+  return {
+    managerShutdownTimeoutMs: tasksMs,
+    cleanupTimeoutMs: 2000,
+    closingTimeoutMs: closingMs,
+    gracefulShutdownTimeoutMs: tasksMs + closingMs + 4000,
+  };
 }
 
 export function openTransport(options: CloudOptions, owner: string): Transport {

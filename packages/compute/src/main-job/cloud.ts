@@ -21,7 +21,14 @@ import { Liveness } from '../servicegroup/liveness.js';
 import { FakeVirtDriver } from '../virt/fake.js';
 import { NO_ORDERS } from '../virt/fake-orders.js';
 import { HypervisorNetwork } from '../virt/hypervisor-network.js';
-import { apiOptions, clientOptions, type CloudOptions, downTime, openTransport } from './cloud-options.js';
+import {
+  apiOptions,
+  clientOptions,
+  type CloudOptions,
+  downTime,
+  hostBudgets,
+  openTransport,
+} from './cloud-options.js';
 import type { JobCloud, Remains } from './job-cloud.js';
 
 export type { CloudOptions } from './cloud-options.js';
@@ -188,13 +195,14 @@ export class Cloud implements JobCloud {
   }
 
   #makeHost(name: string, virt: FakeVirtDriver, options: CloudOptions): ComputeHost {
-    const { logger, opsServer, tasksMs, recheckMs = 1000, maxConcurrentLiveMigrations = 1 } = options;
-    const { recordsPatienceMs } = options;
+    const { logger, opsServer, recheckMs = 1000, maxConcurrentLiveMigrations = 1 } = options;
+    const { recordsPatienceMs, sharedTransport: shared = false } = options;
     const zone = options.zoneOf?.(name);
     return new ComputeHost({
       name,
       ...(zone !== undefined && { availabilityZone: zone }),
-      openTransport: () => openTransport(options, name),
+      openTransport: () => (shared ? this.#transport : openTransport(options, name)),
+      ownsTransport: !shared,
       records: options.recordsOf?.(name, this.records) ?? this.records,
       virt,
       networking: this.networking,
@@ -204,12 +212,7 @@ export class Cloud implements JobCloud {
       ...(recordsPatienceMs !== undefined && { recordsPatienceMs }),
       ...options.host,
       ...(!opsServer && { opsTopic: null }),
-      budgets: {
-        managerShutdownTimeoutMs: tasksMs,
-        cleanupTimeoutMs: 2000,
-        closingTimeoutMs: 1000,
-        gracefulShutdownTimeoutMs: tasksMs + 5000,
-      },
+      budgets: hostBudgets(options),
       limits: { recheckMs, maxConcurrentLiveMigrations },
     });
   }
