@@ -6,6 +6,7 @@ import { createTransport, type Transport } from '@ebbgate/core';
 import { rabbitDriver } from '@ebbgate/driver-amqp';
 import { RpcClient, RpcServer } from '@ebbgate/rpc';
 import {
+  ComputeApi,
   ConductorApi,
   HypervisorDirectory,
   Instance,
@@ -184,6 +185,22 @@ describe('compute daemons and conductors as processes, on RabbitMQ', function ()
       expect(site.machines.locate(uuid)).to.deep.equal([B]); // as it is recorded
       a.child.kill('SIGTERM');
       expect((await a.ended).code).to.equal(0); // nothing of it is left in its tasks
+    }));
+
+  it('waits for the answer of a conductor no longer than --rpc-response-timeout, and asks again (COMP-07)', () =>
+    withSite(async (site) => {
+      const conductor = await site.conductor('c1');
+      const compute = await site.compute(A, '--rpc-response-timeout', '1');
+      const uuid = await site.bootActive(A);
+      const instance = await site.records.instances.update(uuid, { task_state: 'powering-off' });
+      conductor.child.kill('SIGSTOP'); // it takes what is sent to it, and does not answer
+      await new ComputeApi(site.transport).cast({}, 'stop_instance', A, { instance, clean_shutdown: true });
+      await eventually('the operation waits', LIMIT_MS, () =>
+        compute.log.includes('The records do not answer: the operation waits'),
+      );
+      conductor.child.kill('SIGCONT');
+      await site.becomes(uuid, (one) => one.get('vm_state') === 'stopped');
+      expect(site.machines.storeOf(A).state(uuid)).to.equal('shutdown');
     }));
 
   it('has a host that is killed with -9 do at its next start what it had accepted, once (GS-76, decision 5)', () =>

@@ -2,13 +2,14 @@
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { tableOf, writeSection } from '../table.js';
+import { FLOWS } from './flows.js';
 import { failureOf, runParts } from './parts.js';
+import { WAYS } from './run-case.js';
 
 const PAGE = 'docs/operations/drain-matrix.md';
 
 const { values } = parseArgs({
   options: {
-    memory: { type: 'boolean', default: true },
     flow: { type: 'string' },
     party: { type: 'string' },
     way: { type: 'string' },
@@ -35,6 +36,11 @@ const results = await runParts([...narrowed, ...how], ({ flow, party, way }) => 
   done += 1;
   if (done % 100 === 0) print(`${String(done)} runs, now ${flow}, ${party}, ${way}`);
 });
+if (results.length === 0) {
+  const names = FLOWS.map(({ name }) => name).join(', ');
+  print(`error: there is no such run; --flow is one of ${names}; --way is one of ${WAYS.join(', ')}`);
+  process.exit(2);
+}
 const bad = results.filter(({ problems }) => problems.length > 0);
 for (const one of bad) print(`\n${failureOf(one, how)}`);
 console.log(tableOf(results));

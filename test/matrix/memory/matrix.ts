@@ -38,7 +38,8 @@ export async function* runMatrix(
   let number = 0;
   for (const flow of FLOWS.filter(({ name }) => wish.flow === undefined || name === wish.flow)) {
     const whole = await time.run(() => runCase(recorded, flow, seed, opsServer));
-    if (whole.problems.length > 0) throw new Error(`${flow.name} by itself: ${whole.problems.join('; ')}`);
+    const wrong = [...whole.problems, ...(whole.refusal === undefined ? [] : [whole.refusal])];
+    if (wrong.length > 0) throw new Error(`${flow.name} by itself: ${wrong.join('; ')}`);
     for (const each of casesOf(flow, whole.labels.length, wish)) {
       number += 1;
       if (number % parts !== part - 1) continue;

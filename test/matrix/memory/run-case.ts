@@ -22,6 +22,8 @@ export interface Case {
 export interface Ending extends Sight {
   /** What each step was. */
   readonly labels: readonly string[];
+  /** What who asked was told, if not that it is done or on its way. */
+  readonly refusal: string | undefined;
   /** One that got SIGTERM had not been reached by the flow by then: it may be refused. */
   readonly mayBeRefused: boolean;
 }
@@ -45,21 +47,18 @@ export async function runCase(
   const site = new Site(recorded, steps, { cells: flow.cells, opsServer });
   await site.start();
   const uuid = await flow.before(site);
+  for (let isIdle = false; !isIdle; isIdle = site.isIdle) await pass(LOOK_MS);
   const signal = new Signal(site, at);
   steps.arm(at && { step: at.step, act: () => signal.strike() });
-  const answered = new AbortController();
-  void flow
-    .ask(site, uuid)
-    .catch(() => undefined) // an answer, too
-    .then(() => answered.abort());
+  const answer = new Answer(flow.ask(site, uuid));
   let sight: Sight = { words: '', problems: [] };
   for (let look = 0; look < LOOKS; look += 1) {
     await pass(LOOK_MS);
     const unclean = await signal.unclean();
     const { words, problems } = await flow.look(site, uuid);
     const open = [
-      ...(answered.signal.aborted ? [] : ['who asked has no answer']),
-      ...(site.areConductorsIdle ? [] : ['a conductor still does something']),
+      ...(answer.isThere ? [] : ['who asked has no answer']),
+      ...(site.isIdle ? [] : ['something is still being done']),
       ...site.ledger.problems((server) => site.isUp(server)),
     ];
     sight = { words, problems: [...unclean, ...problems, ...open] };
@@ -67,7 +66,34 @@ export async function runCase(
   }
   steps.disarm();
   await site.stop();
-  return { ...sight, labels: steps.labels, mayBeRefused: signal.mayBeRefused };
+  return {
+    ...sight,
+    labels: steps.labels,
+    refusal: answer.refusal,
+    mayBeRefused: signal.mayBeRefused,
+  };
+}
+
+/** What who asks is told. */
+class Answer {
+  refusal: string | undefined;
+  readonly #given = new AbortController();
+
+  constructor(asked: Promise<unknown>) {
+    asked.then(
+      () => {
+        this.#given.abort();
+      },
+      (error: unknown) => {
+        this.refusal = String(error);
+        this.#given.abort();
+      },
+    );
+  }
+
+  get isThere(): boolean {
+    return this.#given.signal.aborted;
+  }
 }
 
 /** What is done to a party, once. */

@@ -115,9 +115,11 @@ export class Site {
     for (const conductor of this.#conductors.values()) await conductor.drain('the end');
   }
 
-  /** Nothing is under way at any conductor, nor written down there. */
-  get areConductorsIdle(): boolean {
-    const isIdle = [...this.#conductors.values()].every(({ registry }) => registry.snapshot().length === 0);
+  /** Nothing is under way at any host or conductor, nor written down there. */
+  get isIdle(): boolean {
+    const hosts = this.#cells.flatMap(({ test }) => [...test.cloud.hosts.values()]);
+    const registries = [...this.#conductors.values(), ...hosts.map(({ process }) => process.service)];
+    const isIdle = registries.every(({ registry }) => registry.snapshot().length === 0);
     return isIdle && this.#cells.every(({ journal }) => journal.isEmpty);
   }
 

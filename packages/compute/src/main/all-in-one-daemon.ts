@@ -212,7 +212,7 @@ function hostsOf(
   const parts = options.hosts.map((name) => {
     const log = new HostLog(logger);
     const epoch = new HostEpoch(name);
-    const stamped = { interceptors: [epoch.stamp] };
+    const stamped = { interceptors: [epoch.stamp], timeoutMs: options.rpcResponseTimeout * 1000 };
     const networking = new RemoteNetworking(shared, stamped);
     const records = new RemoteRecords(shared, stamped);
     const host = new ComputeHost({

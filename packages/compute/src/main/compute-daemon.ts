@@ -27,7 +27,7 @@ export async function runCompute(given: ComputeDaemonOptions): Promise<void> {
   if (port !== undefined) metrics.hear();
   metrics.watchTransport(transport);
   const epoch = new HostEpoch(name);
-  const stamped = { interceptors: [epoch.stamp] };
+  const stamped = { interceptors: [epoch.stamp], timeoutMs: options.rpcResponseTimeout * 1000 };
   const networking = new RemoteNetworking(transport, stamped);
   const host = new ComputeHost({
     name,

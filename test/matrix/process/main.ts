@@ -1,0 +1,111 @@
+// npm run matrix -- --processes: every flow, stopped at every message, each service a process on a broker of our own.
+import { writeFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import { RabbitNode } from '../../support/rigs/rabbitmq.js';
+import { tableOf, writeSection } from '../table.js';
+import { controlCases } from './control.js';
+import { FLOWS } from './flows.js';
+import { type MatrixCase, type MatrixResult, PARTIES, WAYS } from './matrix-case.js';
+import { failureOf } from './failure.js';
+import { allCases, type Chosen, type FlowSteps, flowsOf, representativeCases } from './plan.js';
+import { Progress } from './progress.js';
+import { MatrixRunner } from './runner.js';
+
+const PAGE = 'docs/operations/drain-matrix.md';
+const print = (line: string): void => void process.stderr.write(`${line}\n`);
+
+const { values } = parseArgs({
+  options: {
+    processes: { type: 'boolean', default: false },
+    flow: { type: 'string' },
+    party: { type: 'string' },
+    way: { type: 'string' },
+    step: { type: 'string' },
+    seed: { type: 'string', default: '1' },
+    representative: { type: 'boolean', default: false },
+    'no-ops-server': { type: 'boolean', default: false },
+    lanes: { type: 'string', default: '2' },
+    json: { type: 'string' },
+    write: { type: 'boolean', default: false },
+  },
+});
+
+/** @throws RangeError that names what it may be */
+function oneOf<Word extends string>(
+  what: string,
+  words: readonly Word[],
+  given: string | undefined,
+): Word | undefined {
+  const word = words.find((one) => one === given);
+  if (given !== undefined && word === undefined)
+    throw new RangeError(`--${what} must be one of ${words.join(', ')}`);
+  return word;
+}
+
+/** What is no choice ends the command, before anything is started. */
+function chosenOf(): Chosen {
+  try {
+    return readChoice();
+  } catch (error) {
+    print(`error: ${error instanceof Error ? error.message : String(error)}`);
+    process.exit(2);
+  }
+}
+
+function readChoice(): Chosen {
+  const names = FLOWS.map(({ name }) => name);
+  return {
+    flow: oneOf('flow', names, values.flow),
+    party: oneOf('party', PARTIES, values.party),
+    way: oneOf('way', WAYS, values.way),
+    ...(values.step !== undefined && { step: Number(values.step) }),
+  };
+}
+
+/** Without ops servers and nothing chosen: the negative control. */
+function casesOf(steps: FlowSteps, chosen: Chosen): readonly MatrixCase[] {
+  const opsServer = !values['no-ops-server'];
+  if (values.representative) return representativeCases(steps, Number(values.seed), chosen);
+  if (!opsServer && chosen.flow === undefined) return controlCases(steps);
+  return allCases(steps, chosen, opsServer);
+}
+
+async function run(rabbit: RabbitNode, chosen: Chosen): Promise<readonly MatrixResult[]> {
+  const opsServer = !values['no-ops-server'];
+  const runner = new MatrixRunner(rabbit, { opsServer, lanes: Number(values.lanes) });
+  try {
+    print('counting the messages of each flow, undisturbed');
+    const cases = casesOf(await runner.stepsOf(flowsOf(chosen)), chosen);
+    const progress = new Progress(cases.length, print);
+    progress.begun();
+    return await runner.run(cases, (result) => progress.done(result));
+  } finally {
+    await runner.dispose();
+  }
+}
+
+async function tell(results: readonly MatrixResult[]): Promise<void> {
+  const bad = results.filter(({ problems }) => problems.length > 0);
+  for (const one of bad) print(`\n${failureOf(one)}`);
+  console.log(tableOf(results));
+  if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(results, null, 2)}\n`);
+  const kind = values.representative ? 'the representative set' : 'what was chosen, at every message';
+  const date = new Date().toISOString().slice(0, 10);
+  if (values.write)
+    await writeSection(
+      PAGE,
+      'processes',
+      `Run on ${date}: ${kind}, ${results.length} runs.\n\n${tableOf(results)}`,
+    );
+  process.exitCode = bad.length === 0 ? 0 : 1;
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130)); // rigs go with us
+const chosen = chosenOf();
+print('starting a broker');
+const rabbit = await RabbitNode.start();
+try {
+  await tell(await run(rabbit, chosen));
+} finally {
+  await rabbit.dispose();
+}

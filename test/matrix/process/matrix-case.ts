@@ -1,0 +1,40 @@
+import type { DaemonEnd } from '../../support/daemon-process.js';
+import type { Outcome } from '../table.js';
+
+/** Who is stopped: the host that has the instance, the one that gets it, or the conductor that is at the flow. */
+export const PARTIES = ['source', 'destination', 'both', 'conductor'] as const;
+export type Party = (typeof PARTIES)[number];
+
+/** How it is stopped. */
+export const WAYS = ['TERM', 'KILL'] as const;
+export type Way = (typeof WAYS)[number];
+
+/** One run of the matrix. */
+export interface MatrixCase {
+  readonly flow: string;
+  readonly party: Party;
+  readonly way: Way;
+  /** The number of the message at which it is stopped, from 1. */
+  readonly step: number;
+  /** False: a negative control, whose hosts have no ops server. */
+  readonly opsServer: boolean;
+}
+
+/** What is kept of a run. */
+export interface MatrixResult extends MatrixCase {
+  /** The message at which it was stopped; null: the flow was over before. */
+  readonly message: string | null;
+  /** The processes that were stopped, and how they ended. */
+  readonly ends: Readonly<Record<string, DaemonEnd>>;
+  /** `vm/task@host` in the end, and the status of the last migration. */
+  readonly state: string;
+  readonly outcome: Outcome;
+  readonly problems: readonly string[];
+  readonly tookMs: number;
+}
+
+/** The command that does a run again. */
+export function commandOf({ flow, party, way, step, opsServer }: MatrixCase): string {
+  const where = `--flow ${flow} --party ${party} --way ${way} --step ${step}`;
+  return `npm run matrix -- --processes ${where}${opsServer ? '' : ' --no-ops-server'}`;
+}
