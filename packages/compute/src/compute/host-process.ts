@@ -189,13 +189,9 @@ export class HostProcess {
 
   #makeApi({ services }: Records): ComputeApi {
     const { api, opsTopic } = this.#options;
+    const { transport } = this.#connection;
     const topic = opsTopic !== null && { opsTopic };
-    return new ComputeApi(this.#connection.transport, {
-      services,
-      ...topic,
-      ...api,
-      interceptors: this.#stamped,
-    });
+    return new ComputeApi(transport, { services, ...topic, ...api, interceptors: this.#stamped });
   }
 
   /** For what begins something and comes to the ops server once the drain has begun. */

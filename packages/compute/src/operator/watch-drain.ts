@@ -41,7 +41,7 @@ export async function watchDrain(
   json: boolean,
 ): Promise<void> {
   const show = json ? jsonView(terminal) : textView(terminal);
-  for (let hasBegun = false; ; ) {
+  for (let hasBegun = false; ;) {
     const record = await api.records.services.get('compute', host);
     show(await viewOf(api, record));
     if (record.state === 'exited') return;
