@@ -165,7 +165,8 @@ function contextOf(
   const { migrateMaxRetries = -1, allowResizeToSameHost = false } = options;
   const hosts = new HostChoice({ ...(serviceDownTimeMs !== undefined && { serviceDownTimeMs }) });
   const scheduler = schedulerOf(options, records, hosts);
-  const networking = options.networking ?? stored ?? new RemoteNetworking(transport);
+  const { rpcTimeoutMs: timeoutMs } = computeApi;
+  const networking = options.networking ?? stored ?? new RemoteNetworking(transport, { timeoutMs });
   const limits = { migrateMaxRetries, allowResizeToSameHost };
   return { records, computeApi, scheduler, hosts, networking, ...limits, logger, cells };
 }
@@ -189,11 +190,15 @@ function schedulerOf(
   return new RemoteScheduler(transport, { ...(rpcTimeoutMs !== undefined && { rpcTimeoutMs }) });
 }
 
-function recordsOf({ records, transport, logger }: ConductorServiceOptions): {
+function recordsOf({ records, transport, logger, api }: ConductorServiceOptions): {
   readonly records: Records;
   readonly own: LocalRecords | undefined;
 } {
-  if (records === 'rpc') return { records: new RemoteRecords(transport), own: undefined };
+  if (records === 'rpc') {
+    const timeoutMs = api?.rpcTimeoutMs;
+    const remote = new RemoteRecords(transport, { ...(timeoutMs !== undefined && { timeoutMs }) });
+    return { records: remote, own: undefined };
+  }
   if (records !== 'memory' && 'served' in records) return { records: records.served, own: records.served };
   if (records !== 'memory') return { records, own: undefined };
   const own = new MemoryRecords((error, event) => {

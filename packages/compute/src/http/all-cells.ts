@@ -46,8 +46,9 @@ export async function cellOf(
 /** What the API works with, in one of the cells: its own parts in its own. */
 export function partsIn(parts: HttpParts, { records, computeApi }: ServiceCell): HttpParts {
   if (records === parts.records) return parts;
-  const { transport } = computeApi;
-  const over = { conductor: new ConductorApi(transport), networking: new RemoteNetworking(transport) };
+  const { transport, rpcTimeoutMs: timeoutMs } = computeApi;
+  const networking = new RemoteNetworking(transport, { timeoutMs });
+  const over = { conductor: new ConductorApi(transport), networking };
   return { ...parts, ...over, records, computeApi };
 }
 

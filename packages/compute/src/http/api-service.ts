@@ -66,7 +66,7 @@ export function apiService(options: ApiServiceOptions): ApiService {
   const liveness = new Liveness({ serviceDownTimeMs: options.serviceDownTimeMs });
   const computeApi = new ComputeApi(transport, { services: records.services, ...options.api });
   const conductor = new ConductorApi(transport, options.api.interceptors);
-  const networking = new RemoteNetworking(transport);
+  const networking = new RemoteNetworking(transport, { timeoutMs: computeApi.rpcTimeoutMs });
   const { cells } = options;
   const cloud = { records, computeApi, conductor, networking, liveness, ...(cells && { cells }) };
   const { events, metrics } = options;

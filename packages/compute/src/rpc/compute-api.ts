@@ -60,7 +60,8 @@ export class ComputeApi {
   readonly #topics: TopicTable;
   readonly #caps: VersionCaps;
   readonly #services: ComputeApiOptions['services'];
-  readonly #rpcTimeoutMs: number;
+  /** How long calls wait for their answer, but long ones: these for a sign of life. */
+  readonly rpcTimeoutMs: number;
   readonly #longRpcTimeoutMs: number;
 
   /** @throws ConfigurationError (`ERR_CONFIGURATION`) for a version cap, a topic or a method that is none */
@@ -68,7 +69,7 @@ export class ComputeApi {
     this.#topics = topicTable(options);
     this.#caps = new VersionCaps(options, transport.logger);
     this.#services = options.services;
-    this.#rpcTimeoutMs = options.rpcTimeoutMs ?? 60_000;
+    this.rpcTimeoutMs = options.rpcTimeoutMs ?? 60_000;
     this.#longRpcTimeoutMs = options.longRpcTimeoutMs ?? 1_800_000;
     const target = { topic: RPC_TOPIC, version: '6.0' };
     const { interceptors = [] } = options;
@@ -140,7 +141,7 @@ export class ComputeApi {
    */
   async drainHost(context: CallerContext, host: string, reason: string): Promise<void> {
     const capped = this.#under((await this.#caps.of(host)) ?? null);
-    const timeoutMs = Math.min(DRAIN_ANSWER_MS, this.#rpcTimeoutMs);
+    const timeoutMs = Math.min(DRAIN_ANSWER_MS, this.rpcTimeoutMs);
     const where = { topic: this.#opsTopic(capped), server: host, timeoutMs };
     const client = this.#client.prepare({ ...where, namespace: HOST_NAMESPACE, version: HOST_RPC_VERSION });
     await client.call(context, 'drain_host', { reason });
@@ -157,8 +158,8 @@ export class ComputeApi {
       topic: this.#topic(method, capped),
       server: host,
       version: form.version,
-      timeoutMs: long ? this.#longRpcTimeoutMs : this.#rpcTimeoutMs,
-      callMonitorTimeoutMs: long ? this.#rpcTimeoutMs : null,
+      timeoutMs: long ? this.#longRpcTimeoutMs : this.rpcTimeoutMs,
+      callMonitorTimeoutMs: long ? this.rpcTimeoutMs : null,
     });
     return { client, sent: form.args };
   }
