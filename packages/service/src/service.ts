@@ -171,6 +171,7 @@ export class Service {
    * process to end. Without a drain it has no effect.
    */
   cutOff(): void {
+    if (this.#drain) this.#reporter?.end();
     this.#drain?.sequence?.cutOff();
   }
 

@@ -81,6 +81,13 @@ export class StateReporter {
     if (!(await this.#send('exited'))) throw new Error('The last state report did not get out');
   }
 
+  /** Ends the reports, without a last one; what is under way is given up. */
+  end(): void {
+    this.#state = 'ended';
+    clearTimeout(this.#timer);
+    this.#inFlight?.limit.abort(new Error('no more reports are sent'));
+  }
+
   #schedule(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.#report(), this.#options.intervalMs);

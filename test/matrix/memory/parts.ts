@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, constants, setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Result } from './matrix.js';
@@ -32,6 +32,7 @@ export async function runParts(
 
 async function runPart(flags: readonly string[], onResult: (result: Result) => void): Promise<void> {
   const child = spawn(process.execPath, [PROGRAM, ...flags], { stdio: ['ignore', 'pipe', 'pipe'] });
+  if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW); // others may wait for something real
   let said = '';
   child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
   createInterface(child.stdout).on('line', (line) => onResult(JSON.parse(line) as Result)); // its own words

@@ -43,6 +43,26 @@ describe('state report', () => {
     expect(reports).to.have.length(length);
   });
 
+  for (const isHeld of [false, true])
+    it(`ends with a drain that is cut off, and leaves no timer behind${isHeld ? ', also when one is under way' : ''} (GS-106)`, async () => {
+      let reports = 0;
+      let hangs = false;
+      const service = await started(() => {
+        reports += 1;
+        return hangs ? new Promise(() => undefined) : undefined;
+      });
+      service.registry.open({ name: 'build' });
+      hangs = isHeld;
+      void service.drain('SIGTERM');
+      await clock.tickAsync(1);
+      service.cutOff();
+      await service.exited;
+      const before = reports;
+      await clock.tickAsync(60_000);
+      expect(reports).to.equal(before);
+      expect(clock.countTimers()).to.equal(0);
+    });
+
   it('survives every error, logs changes only, and recovers by itself (COMP-10)', async () => {
     const logger = new RecordingLogger();
     let fails = false;
