@@ -49,7 +49,7 @@ const CONTROLS = [
   { flow: 'resize', party: 'destination' },
   { flow: 'revert', party: 'source' },
   { flow: 'rebuild', party: 'source' },
-  { flow: 'cross-cell-resize', party: 'source' },
+  { flow: 'cross-cell-resize', party: 'destination' },
 ] as const;
 
 describe('the same matrix on hosts without ops servers', function () {
