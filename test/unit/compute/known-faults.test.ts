@@ -27,6 +27,7 @@ function sample(kind: string, { instance, migration }: Subjects): unknown {
     ['string', 'text'],
     ['boolean', false],
     ['dict', {}],
+    ['list', []],
     ['object', BIGGER],
     ['Instance', instance],
     ['Migration', migration],
@@ -145,6 +146,7 @@ describe('what was found wrong in Nova, and is not so here', () => {
         });
         await client.cast({}, method, args);
         await until(() => test.arrived.includes(`${method} @ ${topic}.${SOURCE}`));
+        await until(() => opened.length > 0);
         await turn();
         expect(opened, opened.join()).to.have.length(1);
       }));
