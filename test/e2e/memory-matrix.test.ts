@@ -3,7 +3,7 @@ import { before, describe, it } from 'mocha';
 import { FLOWS } from '../matrix/memory/flows.js';
 import type { Result } from '../matrix/memory/matrix.js';
 import { failureOf, runParts } from '../matrix/memory/parts.js';
-import { WAYS } from '../matrix/memory/run-case.js';
+import { WAYS } from '../matrix/parties.js';
 import { faultSeed } from '../support/rigs/random-faults.js';
 
 const MINUTES = 60_000;

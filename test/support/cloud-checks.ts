@@ -38,14 +38,3 @@ export async function allocationProblems({ records }: Cloud): Promise<readonly s
 function allocationText(consumer: string, host: string, { vcpus, memoryMb, diskGb }: Resources): string {
   return `${consumer} on ${host}: ${vcpus} CPUs, ${memoryMb} MiB, ${diskGb} GiB`;
 }
-
-/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
-export function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}

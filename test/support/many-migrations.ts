@@ -1,7 +1,8 @@
 import type { Cloud } from '#compute/main-job/cloud.js';
 import { RecordedJob } from '#compute/main-job/recorded-job.js';
 import type { Instance, Migration } from '@ebbgate/compute';
-import { allocationProblems, randomFrom, stateOf } from './cloud-checks.js';
+import { allocationProblems, stateOf } from './cloud-checks.js';
+import { randomNumbers } from './rigs/random-faults.js';
 
 /** What is asked for. */
 export interface ManyMigrationsOptions {
@@ -67,7 +68,7 @@ export class ManyMigrations {
   constructor(cloud: Cloud, options: ManyMigrationsOptions) {
     this.#cloud = cloud;
     this.#options = options;
-    this.#random = randomFrom(options.seed);
+    this.#random = randomNumbers(options.seed);
     cloud.records.events.on('instance', (instance) => this.#sawInstance(instance));
     cloud.records.events.on('migration', (migration) => this.#sawMigration(migration));
     for (const host of cloud.hosts.values()) {

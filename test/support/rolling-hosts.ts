@@ -9,7 +9,8 @@ import {
   UnexpectedStateError,
 } from '@ebbgate/compute';
 import type { DrainReport } from '@ebbgate/service';
-import { allocationProblems, placeProblems, randomFrom } from './cloud-checks.js';
+import { allocationProblems, placeProblems } from './cloud-checks.js';
+import { randomNumbers } from './rigs/random-faults.js';
 
 /** How a cloud is used while its hosts are rolled. */
 export interface RollingHostsOptions {
@@ -68,7 +69,7 @@ export class RollingHosts {
   constructor(cloud: Cloud, options: RollingHostsOptions) {
     this.#cloud = cloud;
     this.#options = options;
-    this.#random = randomFrom(options.seed);
+    this.#random = randomNumbers(options.seed);
     this.#watch = new RecordWatch(cloud.records);
     cloud.records.events.on('instance', (instance) => this.#saw(instance));
   }

@@ -5,10 +5,8 @@ import { BIGGER, bootResized, outcomeOf } from '../../unit/compute/resize-words.
 import { DEST, SOURCE, type TestCloud } from '../../unit/compute/test-cloud.js';
 import { MOVED, type TwoCells } from '../../unit/compute/two-cells.js';
 import { problemsOf } from '../../unit/compute/write-scenarios.js';
+import { type Party, PARTIES } from '../parties.js';
 import { CONDUCTOR, type Site } from './site.js';
-
-/** Who gets the signal. */
-export type Party = 'source' | 'destination' | 'both' | 'conductor';
 
 /** What there is of an instance. */
 export interface Sight {
@@ -50,7 +48,6 @@ export const MEMBERS: Readonly<Record<Party, readonly string[]>> = {
 
 /** Whoever has to do with it may be away for minutes. */
 const LONG_MS = 600_000;
-const ALL: readonly Party[] = ['source', 'destination', 'both', 'conductor'];
 /** Of what one host does by itself. */
 const AT_HOME: readonly Party[] = ['source', 'conductor'];
 const ANYWHERE = ['active/-', 'error/-'];
@@ -79,7 +76,7 @@ const IN_CELL: readonly FlowInCell[] = [
     name: 'live-migration',
     before: active,
     ask: (test, uuid) => test.migrate(uuid),
-    parties: ALL,
+    parties: PARTIES,
     ends: ANYWHERE,
   },
   {
@@ -90,29 +87,29 @@ const IN_CELL: readonly FlowInCell[] = [
       await test.watch.migration(uuid, (one) => one.get('status') === 'running', { timeoutMs: LONG_MS });
       await test.cloud.actions.abortLiveMigration(ctx(test), uuid);
     },
-    parties: ALL,
+    parties: PARTIES,
     ends: ANYWHERE,
   },
   {
     name: 'cold-migration',
     before: active,
     ask: (test, uuid) => test.cloud.moves.migrate(ctx(test), uuid, DEST),
-    parties: ALL,
+    parties: PARTIES,
     ends: ['resized/-', ...ANYWHERE],
   },
-  { name: 'resize', before: active, ask: resize, parties: ALL, ends: ['resized/-', ...ANYWHERE] },
+  { name: 'resize', before: active, ask: resize, parties: PARTIES, ends: ['resized/-', ...ANYWHERE] },
   {
     name: 'confirm',
     before: bootResized,
     ask: (test, uuid) => test.cloud.moves.confirmResize(ctx(test), uuid),
-    parties: ALL,
+    parties: PARTIES,
     ends: ANYWHERE,
   },
   {
     name: 'revert',
     before: bootResized,
     ask: (test, uuid) => test.cloud.moves.revertResize(ctx(test), uuid),
-    parties: ALL,
+    parties: PARTIES,
     ends: ANYWHERE,
   },
   {
@@ -162,7 +159,7 @@ const IN_CELL: readonly FlowInCell[] = [
     name: 'delete-resized',
     before: bootResized,
     ask: (test, uuid) => test.cloud.actions.delete(ctx(test), uuid),
-    parties: ALL,
+    parties: PARTIES,
     ends: ['deleted/-'],
   },
   {
@@ -176,7 +173,7 @@ const IN_CELL: readonly FlowInCell[] = [
     name: 'unshelve',
     before: after('shelved_offloaded/-', shelve),
     ask: (test, uuid) => test.cloud.controls.unshelve(ctx(test), uuid),
-    parties: ALL,
+    parties: PARTIES,
     ends: ['active/-', 'shelved_offloaded/-'],
   },
   {
@@ -191,7 +188,7 @@ const IN_CELL: readonly FlowInCell[] = [
 const BETWEEN_CELLS: readonly Flow[] = [
   {
     name: 'cross-cell-resize',
-    parties: ALL,
+    parties: PARTIES,
     cells: true,
     before: ({ test }) => test.bootActive(),
     ask: ({ both }, uuid) => both.resize(uuid),
@@ -199,7 +196,7 @@ const BETWEEN_CELLS: readonly Flow[] = [
   },
   {
     name: 'cross-cell-confirm',
-    parties: ALL,
+    parties: PARTIES,
     cells: true,
     before: bootMoved,
     ask: ({ both }, uuid) => both.confirm(uuid),
@@ -207,7 +204,7 @@ const BETWEEN_CELLS: readonly Flow[] = [
   },
   {
     name: 'cross-cell-revert',
-    parties: ALL,
+    parties: PARTIES,
     cells: true,
     before: bootMoved,
     ask: ({ both }, uuid) => both.revert(uuid),

@@ -1,10 +1,10 @@
 // npm run matrix: every flow, stopped at every step, on the in-memory driver with a simulated clock.
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
+import { WAYS } from '../parties.js';
 import { tableOf, writeSection } from '../table.js';
 import { FLOWS } from './flows.js';
 import { failureOf, runParts } from './parts.js';
-import { WAYS } from './run-case.js';
 
 const PAGE = 'docs/operations/drain-matrix.md';
 

@@ -1,7 +1,8 @@
 import type { RecordedJob } from '#compute/main-job/recorded-job.js';
+import { WAYS } from '../parties.js';
 import type { Counted, Outcome } from '../table.js';
 import { type Flow, FLOWS } from './flows.js';
-import { type Case, type Ending, runCase, WAYS } from './run-case.js';
+import { type Case, type Ending, runCase } from './run-case.js';
 import type { SimulatedTime } from './simulated-time.js';
 
 /** Which cases of all that there are; what is left out is not narrowed down. */

@@ -1,13 +1,10 @@
 import { randomNumbers } from '../../support/rigs/random-faults.js';
 import type { RecordedJob } from '#compute/main-job/recorded-job.js';
-import { type Flow, MEMBERS, type Party, type Sight } from './flows.js';
+import type { Party, Way } from '../parties.js';
+import { type Flow, MEMBERS, type Sight } from './flows.js';
 import { pass } from './simulated-time.js';
 import { type Drained, Site } from './site.js';
 import { Steps } from './steps.js';
-
-/** How a process ends: by SIGTERM, or by `kill -9`. */
-export const WAYS = ['TERM', 'KILL'] as const;
-export type Way = (typeof WAYS)[number];
 
 /** One cell of the matrix: the party gets the signal at that step of the flow. */
 export interface Case {

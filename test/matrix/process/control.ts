@@ -1,4 +1,5 @@
-import type { MatrixCase, Party } from './matrix-case.js';
+import type { Party } from '../parties.js';
+import type { MatrixCase } from './matrix-case.js';
 import type { FlowSteps } from './plan.js';
 
 /** A run without ops servers, and the message that then does not arrive. */

@@ -4,7 +4,7 @@ import { flavorById } from '#compute/api/flavors.js';
 import { eventually } from '../../support/rigs/deadline.js';
 import type { BootRequest, Flavor } from '@ebbgate/compute';
 import type { Step } from './flow-trace.js';
-import type { Party } from './matrix-case.js';
+import type { Party } from '../parties.js';
 import type { HostName, MatrixCloud } from './matrix-cloud.js';
 import { type Sight, sightOf, stateOf } from './sight.js';
 

@@ -1,13 +1,6 @@
 import type { DaemonEnd } from '../../support/daemon-process.js';
+import type { Party, Way } from '../parties.js';
 import type { Outcome } from '../table.js';
-
-/** Who is stopped: the host that has the instance, the one that gets it, or the conductor that is at the flow. */
-export const PARTIES = ['source', 'destination', 'both', 'conductor'] as const;
-export type Party = (typeof PARTIES)[number];
-
-/** How it is stopped. */
-export const WAYS = ['TERM', 'KILL'] as const;
-export type Way = (typeof WAYS)[number];
 
 /** One run of the matrix. */
 export interface MatrixCase {

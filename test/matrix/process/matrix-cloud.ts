@@ -22,7 +22,7 @@ import type { QueueInfo } from '../../support/rigs/rabbit-objects.js';
 import type { RabbitNode } from '../../support/rigs/rabbitmq.js';
 import { BrokerTap } from './broker-tap.js';
 import { FlowTrace } from './flow-trace.js';
-import type { Way } from './matrix-case.js';
+import type { Way } from '../parties.js';
 
 /** MiB of the machines: a scheduler that may choose takes the second before the third. */
 const HOSTS = { a: 32_768, b: 65_536, c: 16_384 } as const;

@@ -1,6 +1,7 @@
 import { type Flow, FLOWS } from './flows.js';
 import type { Step } from './flow-trace.js';
-import { type MatrixCase, type Party, type Way, WAYS } from './matrix-case.js';
+import { type Party, type Way, WAYS } from '../parties.js';
+import type { MatrixCase } from './matrix-case.js';
 
 /** The messages of each flow, when nobody disturbs it. */
 export type FlowSteps = ReadonlyMap<string, readonly Step[]>;

@@ -4,7 +4,8 @@ import { problemsOf } from './checker.js';
 import { DESTINATION, type Ended, type Flow, SOURCE, type Stage } from './flows.js';
 import type { FlowTrace, Step } from './flow-trace.js';
 import type { Outcome } from '../table.js';
-import type { MatrixCase, MatrixResult, Party } from './matrix-case.js';
+import type { Party } from '../parties.js';
+import type { MatrixCase, MatrixResult } from './matrix-case.js';
 import { CONDUCTORS, HOST_NAMES, type HostName, type MatrixCloud } from './matrix-cloud.js';
 import { sightOf, stateOf } from './sight.js';
 

@@ -1,5 +1,5 @@
 import type { Logger, Transport } from '@ebbgate/core';
-import { exitCodeOf, type LaunchSignal, type Service } from '@ebbgate/service';
+import { exitCodeOf, type Service } from '@ebbgate/service';
 import { ComputeHost } from '../compute/compute-host.js';
 import { conductorService } from '../conductor/conductor-service.js';
 import type { LocalRecords } from '../db/local-records.js';
@@ -32,7 +32,6 @@ import { Supervisor } from './supervisor.js';
 import { whenThere } from './waiting-start.js';
 
 const NAME = 'all-in-one';
-const SIGNALS: readonly LaunchSignal[] = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGALRM'];
 
 type PlacedOptions = AllInOneOptions & { readonly database: string };
 
@@ -76,7 +75,7 @@ export async function runAllInOne(given: AllInOneOptions): Promise<void> {
           parts.flatMap(({ service }) => service ?? []),
         ),
       );
-      for (const signal of SIGNALS) process.on(signal, () => supervisor.terminate(signal));
+      supervisor.hearSignals();
       const print = eventPrinter(options);
       void startAll(parts, () => {
         supervisor.serves();

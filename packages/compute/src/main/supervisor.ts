@@ -29,6 +29,8 @@ export interface SupervisorOptions {
   readonly logger: Logger;
 }
 
+const SIGNALS: readonly LaunchSignal[] = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGALRM'];
+
 /** The worst of several exit codes is told: what ended by the time limit, then what left work, then what did not start. */
 const WORST_FIRST: readonly number[] = [
   exitCodes.interrupted,
@@ -64,6 +66,11 @@ export class Supervisor {
   /** All parts serve. */
   serves(): void {
     if (this.#state === 'starting') this.#become('running');
+  }
+
+  /** From now on the signals of the process are for it. */
+  hearSignals(): void {
+    for (const signal of SIGNALS) process.on(signal, () => this.terminate(signal));
   }
 
   terminate(signal: LaunchSignal): void {

@@ -1,5 +1,4 @@
 import type { Logger } from '@ebbgate/core';
-import type { LaunchSignal } from '@ebbgate/service';
 import type { DaemonEvent } from '../main-job/daemon-events.js';
 import { endWithParent, whenParentEnds } from './daemon.js';
 import type { WorkerDaemonOptions } from './daemon-options.js';
@@ -16,8 +15,6 @@ export interface WorkerPoolOptions {
   /** Arguments that one worker gets besides those of this process. */
   readonly argsOf: (index: number) => readonly string[];
 }
-
-const SIGNALS: readonly LaunchSignal[] = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGALRM'];
 
 /**
  * Runs a daemon as several processes of the same program, each with its own RPC server on the one topic and its queue
@@ -47,7 +44,7 @@ export async function runWorkers({
   const stages = firstIsOwner ? [others, [first]] : [workers];
   const { gracefulShutdownTimeoutMs } = options.budgets;
   const supervisor = new Supervisor({ stages, gracefulShutdownTimeoutMs, logger });
-  for (const signal of SIGNALS) process.on(signal, () => supervisor.terminate(signal));
+  supervisor.hearSignals();
   endWithParent(options);
   void Promise.all(workers.map(({ serves }) => serves)).then(() => {
     logger.info({ workers: workers.length }, `${String(workers.length)} workers serve`);
