@@ -121,8 +121,14 @@ export class ServerReplay {
     await eventually(`${String(expected)} replies`, LIMIT_MS, () => {
       const { run, malformed, duplicate, expired } = server.counts;
       const handled = run + malformed + duplicate + expired;
-      return handled === this.#delivered && server.running === 0 && this.replies().length >= expected;
+      const isDone = handled === this.#delivered && server.running === 0;
+      return isDone && this.replies().length >= expected && this.#allSettled();
     });
+  }
+
+  /** Acknowledgements are sent together: the peer has them a little after the server has done its work. */
+  #allSettled(): boolean {
+    return this.#served.requests.every((_request, index) => this.settling(index) !== 'open');
   }
 
   replies(): AmqpEvent[] {
