@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import type { CallerContext } from '@ebbgate/rpc';
 import { UnexpectedStateError } from '../errors.js';
 import type { Instance, InstanceFields } from '../objects/instance.js';
-import { Migration } from '../objects/migration.js';
+import type { Migration } from '../objects/migration.js';
+import { newMigration } from '../objects/new-migration.js';
 import { RequestSpec } from '../objects/request-spec.js';
 import { isFinal, type TaskState } from '../objects/states.js';
 import { type ActionParts, isHostUp, liveHostOf } from './action-parts.js';
@@ -94,7 +94,8 @@ export class Rebuilds {
     const expected = { vm_state: REBUILDABLE, host: [source], task_state: [seenTask] };
     const instance = await records.instances.update(uuid, { task_state: 'rebuilding' }, expected);
     await this.#endMoves(uuid); // of two who ask at the same time only one has come here
-    const migration = await records.migrations.create(evacuationOf(instance, source));
+    const begun = { source_compute: source, status: 'accepted', migration_type: 'evacuation' } as const;
+    const migration = await records.migrations.create(newMigration(instance, begun));
     const image = instance.find('image_ref') ?? null;
     await sendOrTakeBack(
       () => this.#send(context, instance, { ...wishes, recreate: true, host, image, origImageRef: image }),
@@ -206,30 +207,5 @@ function specOf(instance: Instance): RequestSpec {
     scheduler_hints: {},
     is_bfv: instance.find('image_ref') === '',
     requested_networks: null,
-  });
-}
-
-function evacuationOf(instance: Instance, source: string): Migration {
-  const type = instance.find('instance_type_id') ?? 0;
-  return Migration.create({
-    uuid: randomUUID(),
-    instance_uuid: instance.get('uuid'),
-    source_compute: source,
-    source_node: instance.find('node') ?? source,
-    dest_compute: null,
-    dest_node: null,
-    dest_host: null,
-    status: 'accepted',
-    migration_type: 'evacuation',
-    old_instance_type_id: type,
-    new_instance_type_id: type,
-    hidden: false,
-    cross_cell_move: false,
-    memory_total: null,
-    memory_processed: null,
-    memory_remaining: null,
-    user_id: instance.find('user_id') ?? null,
-    project_id: instance.find('project_id') ?? null,
-    deleted: false,
   });
 }

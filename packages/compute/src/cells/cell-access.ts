@@ -1,4 +1,5 @@
 import type { InstanceMappings } from '../db/instance-mappings.js';
+import { orUndefined } from '../db/or-undefined.js';
 import type { Records } from '../db/repositories.js';
 import { RecordNotFoundError } from '../errors.js';
 import type { PortedNetworking } from '../network/networking.js';
@@ -109,14 +110,4 @@ export interface ConductorCells {
   readonly own: string;
   /** All of them, this one too. */
   readonly registry: CellRegistry;
-}
-
-/** What there is; undefined when there is none (`ERR_NOT_FOUND`). */
-export async function orUndefined<T>(found: Promise<T>): Promise<T | undefined> {
-  try {
-    return await found;
-  } catch (error) {
-    if (error instanceof RecordNotFoundError) return undefined;
-    throw error;
-  }
 }

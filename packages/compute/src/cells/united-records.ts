@@ -1,10 +1,11 @@
 import type { InstanceMappings } from '../db/instance-mappings.js';
+import { orUndefined } from '../db/or-undefined.js';
 import type { AllocationRepository, Records, Repository, ServiceRepository } from '../db/repositories.js';
 import { RecordNotFoundError, UnexpectedStateError } from '../errors.js';
 import type { Instance, InstanceFields } from '../objects/instance.js';
 import type { Migration, MigrationFields } from '../objects/migration.js';
 import type { NovaObject } from '../objects/nova-object.js';
-import { type CellAccess, orUndefined } from './cell-access.js';
+import type { CellAccess } from './cell-access.js';
 
 /** What is needed of a cell to look at it. */
 export type CellSight = Pick<CellAccess, 'name' | 'records'>;

@@ -1,5 +1,5 @@
 import { type Logger, within } from '@ebbgate/core';
-import { orUndefined } from '../cells/cell-access.js';
+import { orUndefined } from '../db/or-undefined.js';
 import type { ServiceRecord, ServiceRepository } from '../db/repositories.js';
 import { FencedError, RecordNotFoundError } from '../errors.js';
 import type { HostEpoch } from '../servicegroup/host-epoch.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ExternalEvents } from '../api/external-events.js';
-import { orUndefined } from '../cells/cell-access.js';
+import { orUndefined } from '../db/or-undefined.js';
 import { InstanceExternalEvent } from '../objects/external-event.js';
 import type { ApiRoutes, RouteInput, Versioned } from './api-routes.js';
 import type { HttpParts } from './app.js';

@@ -1,7 +1,7 @@
 import type { Migration } from '../objects/migration.js';
 import type { MigrationStatus } from '../objects/states.js';
 import type { RouteInput } from './api-routes.js';
-import { timeText } from './service-view.js';
+import { timeOrNull } from './times.js';
 
 /** Live migrations that are shown with their servers: upstream's statuses. */
 const IN_PROGRESS: ReadonlySet<MigrationStatus> = new Set([
@@ -67,8 +67,4 @@ function common(migration: Migration, minor: number): object {
     created_at: timeOrNull(migration.find('created_at')),
     updated_at: timeOrNull(migration.find('updated_at')),
   };
-}
-
-function timeOrNull(time: Date | null | undefined): string | null {
-  return time ? timeText(time.getTime()) : null;
 }

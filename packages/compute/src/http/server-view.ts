@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { ServiceRecord } from '../db/repositories.js';
 import type { Flavor } from '../objects/flavor.js';
-import type { Instance } from '../objects/instance.js';
+import { type Instance, nameOf } from '../objects/instance.js';
 import type { Liveness } from '../servicegroup/liveness.js';
 import type { RouteInput } from './api-routes.js';
 import type { Links } from './links.js';
 import { statusOf } from './server-status.js';
-import { timeText, zoneOf } from './service-view.js';
+import { zoneOf } from './service-view.js';
+import { isoText, timeOrNull } from './times.js';
 
 /** A server, as it is shown. */
 export type ServerShown = Readonly<Record<string, unknown>>;
@@ -96,11 +97,6 @@ export function changedView(instance: Instance, look: ServerLook): ServerShown {
   return Object.fromEntries(Object.entries(view).filter(([name]) => !ONLY_SHOWN.test(name)));
 }
 
-/** What a user calls it. */
-function nameOf(instance: Instance): string {
-  return instance.find('display_name') ?? instance.get('uuid');
-}
-
 function ownerView(instance: Instance): ServerShown {
   return {
     tenant_id: instance.find('project_id') ?? '',
@@ -119,8 +115,8 @@ function momentsView(instance: Instance): ServerShown {
   return {
     created: isoText(created),
     updated: isoText(instance.find('updated_at') ?? created),
-    'OS-SRV-USG:launched_at': momentText(instance.find('launched_at')),
-    'OS-SRV-USG:terminated_at': momentText(instance.find('terminated_at')),
+    'OS-SRV-USG:launched_at': timeOrNull(instance.find('launched_at')),
+    'OS-SRV-USG:terminated_at': timeOrNull(instance.find('terminated_at')),
   };
 }
 
@@ -223,13 +219,4 @@ function statusOfHost(service: ServiceRecord, liveness: Liveness): string {
 function lockedReasonOf(instance: Instance): string | null {
   const notes = new Map(Object.entries(instance.find('system_metadata') ?? {}));
   return notes.get('locked_reason') ?? null;
-}
-
-/** As upstream's `isotime`: to the second. */
-function isoText(at: Date | null | undefined): string {
-  return `${(at ?? new Date(0)).toISOString().slice(0, 19)}Z`;
-}
-
-function momentText(at: Date | null | undefined): string | null {
-  return at ? timeText(at.getTime()) : null;
 }

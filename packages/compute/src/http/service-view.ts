@@ -2,6 +2,7 @@ import type { ServiceRecord } from '../db/repositories.js';
 import { DEFAULT_ZONE } from '../scheduler/filters.js';
 import type { Liveness } from '../servicegroup/liveness.js';
 import type { ApiVersion } from './microversion.js';
+import { timeText } from './times.js';
 
 /** The first version in which a service is named by its uuid, not by a number. */
 export const UUID_MINOR = 53;
@@ -102,9 +103,4 @@ export function drainView({ state, drain }: ServiceRecord): {
       })),
     },
   };
-}
-
-/** As Python's `datetime` writes it: with microseconds, without a zone. */
-export function timeText(atMs: number): string {
-  return `${new Date(atMs).toISOString().slice(0, -1)}000`;
 }

@@ -4,7 +4,8 @@ import type { Liveness } from '../servicegroup/liveness.js';
 import type { ApiRoutes } from './api-routes.js';
 import type { HttpParts } from './app.js';
 import { ServiceDirectory } from './service-directory.js';
-import { clientBinary, INTERNAL_ZONE, timeText, zoneOf } from './service-view.js';
+import { clientBinary, INTERNAL_ZONE, zoneOf } from './service-view.js';
+import { timeText } from './times.js';
 
 const POLICY = 'os_compute_api:os-availability-zone';
 

@@ -1,4 +1,4 @@
-import type { Instance } from '../objects/instance.js';
+import { type Instance, nameOf } from '../objects/instance.js';
 import type { Remains } from './job-cloud.js';
 import type { Check, HostEvent } from './job-events.js';
 import type { Facts, Placed } from './scenario.js';
@@ -137,8 +137,4 @@ function settledCheck({ drains }: Facts, exits: Observed['exits']): Check {
 
 function stateOf(instance: Instance): string {
   return `${instance.get('vm_state')}/${String(instance.get('task_state'))}`;
-}
-
-function nameOf(instance: Instance): string {
-  return instance.find('display_name') ?? instance.get('uuid');
 }

@@ -1,7 +1,7 @@
 import { ConfigurationError, silentLogger, TransportUrl } from '@ebbgate/core';
 import { Command } from 'commander';
 import { z } from 'zod';
-import { orUndefined } from '../cells/cell-access.js';
+import { orUndefined } from '../db/or-undefined.js';
 import { Cell } from '../db/cells.js';
 import { isPrivate, parseDatabaseUrl } from '../db/database-url.js';
 import type { LocalRecords } from '../db/local-records.js';

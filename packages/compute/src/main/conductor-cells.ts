@@ -1,5 +1,6 @@
 import { ConfigurationError, type Logger, type Transport } from '@ebbgate/core';
-import { type CellAccess, CellRegistry, type ConductorCells, orUndefined } from '../cells/cell-access.js';
+import { type CellAccess, CellRegistry, type ConductorCells } from '../cells/cell-access.js';
+import { orUndefined } from '../db/or-undefined.js';
 import { type OpenCell, StoredCells } from '../cells/stored-cells.js';
 import { storedNetworking } from '../conductor/conductor-service.js';
 import type { Cell } from '../db/cells.js';

@@ -101,3 +101,8 @@ export const Instance: ObjectDefinition<InstanceFields> = defineObject<InstanceF
   'updated_at',
   'deleted_at',
 ]);
+
+/** What people call an instance: its display name, or else its id. */
+export function nameOf(instance: Instance): string {
+  return instance.find('display_name') ?? instance.get('uuid');
+}

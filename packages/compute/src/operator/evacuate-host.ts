@@ -1,3 +1,4 @@
+import { nameOf } from '../objects/instance.js';
 import { checkDown, evacuateHost } from '../api/host-evacuation.js';
 import { type EvacuationView, evacuationView, type InstanceView } from '../http/evacuation-view.js';
 import { bar } from '../main-job/format.js';
@@ -5,7 +6,7 @@ import type { TaskState } from '../objects/states.js';
 import { Picture } from '../main-job/picture.js';
 import { textOf } from './actions.js';
 import { LOOK_MS } from './follow.js';
-import { checkHost, nameOf } from './named.js';
+import { checkHost } from './named.js';
 import { readParallel } from './operator-options.js';
 import { textTable } from './text-table.js';
 import type { Terminal } from './terminal.js';

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isHidden } from '../cells/cell-access.js';
-import type { Instance } from '../objects/instance.js';
+import { type Instance, nameOf } from '../objects/instance.js';
 import type { Migration } from '../objects/migration.js';
 import { isFinal, type MigrationStatus, type VmState } from '../objects/states.js';
-import { nameOf } from './named.js';
 import { Lookout } from './sight.js';
 import type { SightView } from './sight-views.js';
 import { type CloudView, OperatorError } from './work.js';

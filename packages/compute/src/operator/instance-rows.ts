@@ -1,9 +1,8 @@
 import { bar } from '../main-job/format.js';
 import { migrationEvent } from '../main-job/record-events.js';
 import { faultText } from '../objects/instance-fault.js';
-import type { Instance } from '../objects/instance.js';
+import { type Instance, nameOf } from '../objects/instance.js';
 import type { Migration } from '../objects/migration.js';
-import { nameOf } from './named.js';
 import type { Sight } from './sight.js';
 import { textTable } from './text-table.js';
 

@@ -1,8 +1,9 @@
+import { nameOf } from '../objects/instance.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { textOf } from './actions.js';
 import { LOOK_MS } from './follow.js';
 import { instanceLines, moveText } from './instance-rows.js';
-import { checkHost, findInstance, nameOf } from './named.js';
+import { checkHost, findInstance } from './named.js';
 import { plainInstance } from './plain-objects.js';
 import { Lookout, newestMove, type Sight } from './sight.js';
 import { sightView } from './sight-views.js';

@@ -1,7 +1,8 @@
+import { nameOf } from '../objects/instance.js';
 import { Command } from 'commander';
 import { textOf } from './actions.js';
 import { moveText } from './instance-rows.js';
-import { findInstance, isShown, nameOf } from './named.js';
+import { findInstance, isShown } from './named.js';
 import { plainMigration } from './plain-objects.js';
 import { textTable } from './text-table.js';
 import type { Perform, Work } from './work.js';

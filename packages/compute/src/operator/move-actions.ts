@@ -1,6 +1,7 @@
+import { nameOf } from '../objects/instance.js';
 import { type Action, textOf } from './actions.js';
 import { FLAVOR_WORDS, flavorOf } from './flavors.js';
-import { checkHost, nameOf } from './named.js';
+import { checkHost } from './named.js';
 import { OperatorUsageError } from './work.js';
 
 const TO = ['--host <name>', 'where to (default: the scheduler chooses)'] as const;

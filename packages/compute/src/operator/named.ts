@@ -1,5 +1,5 @@
 import { isHidden } from '../cells/cell-access.js';
-import type { Instance } from '../objects/instance.js';
+import { type Instance, nameOf } from '../objects/instance.js';
 import { type CloudView, OperatorError } from './work.js';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -9,11 +9,6 @@ const SHOWN = 10;
 /** Is it no mere copy, of an instance that is in another cell? */
 export function isShown(record: { find(name: 'hidden'): boolean | undefined }): boolean {
   return !isHidden(record);
-}
-
-/** What an instance is called by people. */
-export function nameOf(instance: Instance): string {
-  return instance.find('display_name') ?? instance.get('uuid');
 }
 
 /** @throws OperatorError when it names none, or several */

@@ -1,8 +1,7 @@
 import type { InstanceFault } from '../objects/instance-fault.js';
-import type { Instance } from '../objects/instance.js';
+import { type Instance, nameOf } from '../objects/instance.js';
 import type { Migration } from '../objects/migration.js';
 import { migrationEvent } from '../main-job/record-events.js';
-import { nameOf } from './named.js';
 
 /** An instance as `--json` prints it. */
 export function plainInstance(instance: Instance, migration?: Migration): Readonly<Record<string, unknown>> {

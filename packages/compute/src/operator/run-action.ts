@@ -1,9 +1,9 @@
 import { MessagingError } from '@ebbgate/core';
-import type { Instance } from '../objects/instance.js';
+import { type Instance, nameOf } from '../objects/instance.js';
 import type { Migration } from '../objects/migration.js';
 import type { Action } from './actions.js';
 import { type Ending, follow } from './follow.js';
-import { findInstance, nameOf } from './named.js';
+import { findInstance } from './named.js';
 import { plainInstance } from './plain-objects.js';
 import { newestMove } from './sight.js';
 import { sightView } from './sight-views.js';

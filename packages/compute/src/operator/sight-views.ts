@@ -1,8 +1,8 @@
+import { nameOf } from '../objects/instance.js';
 import { Picture, type Screen } from '../main-job/picture.js';
 import { PlainView } from '../main-job/plain-view.js';
 import { instanceEvent, migrationEvent } from '../main-job/record-events.js';
 import { cloudLines, instanceLines, shortFault } from './instance-rows.js';
-import { nameOf } from './named.js';
 import { plainInstance } from './plain-objects.js';
 import type { Sight } from './sight.js';
 import type { Terminal } from './terminal.js';

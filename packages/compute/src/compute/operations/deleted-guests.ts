@@ -1,5 +1,4 @@
-import { RecordNotFoundError } from '../../errors.js';
-import type { Instance } from '../../objects/instance.js';
+import { orUndefined } from '../../db/or-undefined.js';
 import type { HostContext } from '../host-context.js';
 
 /**
@@ -16,14 +15,5 @@ export async function removeDeletedGuests({ records, virt, locks, logger }: Host
     } catch (error) {
       logger.error({ err: error, instance: uuid }, 'The guest of a deleted instance could not be removed');
     }
-  }
-}
-
-async function orUndefined(found: Promise<Instance>): Promise<Instance | undefined> {
-  try {
-    return await found;
-  } catch (error) {
-    if (error instanceof RecordNotFoundError) return undefined;
-    throw error;
   }
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { RequestContext } from '@ebbgate/core';
 import { DrainingError, ValidationError } from '@ebbgate/rpc';
 import { releaseIfDeleted } from '../../db/move-allocations.js';
@@ -6,7 +5,8 @@ import { NoValidHostError, UnexpectedStateError } from '../../errors.js';
 import type { Flavor } from '../../objects/flavor.js';
 import { faultOf } from '../../objects/instance-fault.js';
 import type { Instance } from '../../objects/instance.js';
-import { isCold, Migration } from '../../objects/migration.js';
+import { isCold, type Migration } from '../../objects/migration.js';
+import { newMigration } from '../../objects/new-migration.js';
 import { RequestSpec } from '../../objects/request-spec.js';
 import type { ConductorMethods } from '../../rpc/conductor-methods.js';
 import type { ArgsOf } from '../../rpc/methods.js';
@@ -121,7 +121,8 @@ export class ColdMigrateTask {
       dest_compute: null,
     } as const;
     const present = (await migrations.find(moving)).filter(isCold);
-    const migration = present.at(-1) ?? (await migrations.create(newMigration(instance, source, flavor)));
+    const migration =
+      present.at(-1) ?? (await migrations.create(newMove(instance, source, flavor.get('id'))));
     this.#undo.add('the migration', () => this.#end(migration));
     return migration;
   }
@@ -193,29 +194,11 @@ export class ColdMigrateTask {
   }
 }
 
-function newMigration(instance: Instance, source: string, flavor: Flavor): Migration {
+function newMove(instance: Instance, source: string, newType: number): Migration {
   const oldType = instance.get('flavor').get('id');
-  return Migration.create({
-    uuid: randomUUID(),
-    instance_uuid: instance.get('uuid'),
-    source_compute: source,
-    source_node: instance.find('node') ?? source,
-    dest_compute: null,
-    dest_node: null,
-    dest_host: null,
-    status: 'pre-migrating',
-    migration_type: flavor.get('id') === oldType ? 'migration' : 'resize',
-    old_instance_type_id: oldType,
-    new_instance_type_id: flavor.get('id'),
-    hidden: false,
-    cross_cell_move: false,
-    memory_total: null,
-    memory_processed: null,
-    memory_remaining: null,
-    user_id: instance.find('user_id') ?? null,
-    project_id: instance.find('project_id') ?? null,
-    deleted: false,
-  });
+  const kind = newType === oldType ? 'migration' : 'resize';
+  const begun = { source_compute: source, status: 'pre-migrating', migration_type: kind } as const;
+  return newMigration(instance, begun, oldType, newType);
 }
 
 /** What the instance was ordered with, in its new size, but for the places that were asked for then. */

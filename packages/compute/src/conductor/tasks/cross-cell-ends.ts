@@ -1,4 +1,5 @@
-import { type CellAccess, type CellRegistry, orUndefined } from '../../cells/cell-access.js';
+import type { CellAccess, CellRegistry } from '../../cells/cell-access.js';
+import { orUndefined } from '../../db/or-undefined.js';
 import { type MoveNotes, notesOf, withoutNotes } from '../../cells/move-notes.js';
 import { RecordNotFoundError } from '../../errors.js';
 import type { Instance } from '../../objects/instance.js';

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { MessagingTimeoutError, type RequestContext } from '@ebbgate/core';
 import { DrainingError } from '@ebbgate/rpc';
 import { releaseIfDeleted } from '../../db/move-allocations.js';
@@ -11,7 +10,8 @@ import {
 import { faultOf } from '../../objects/instance-fault.js';
 import type { Instance } from '../../objects/instance.js';
 import type { LibvirtLiveMigrateData } from '../../objects/migrate-data.js';
-import { Migration } from '../../objects/migration.js';
+import type { Migration } from '../../objects/migration.js';
+import { newMigration } from '../../objects/new-migration.js';
 import { RequestSpec } from '../../objects/request-spec.js';
 import { POWER_STATE } from '../../objects/states.js';
 import type { ConductorMethods } from '../../rpc/conductor-methods.js';
@@ -67,7 +67,8 @@ export class LiveMigrateTask {
     const { records } = this.#conductor;
     const source = instance.get('host');
     if (source === null) throw new UnexpectedStateError('The instance is on no host');
-    const migration = await this.#createMigration(instance, source);
+    const begun = { source_compute: source, status: 'accepted', migration_type: 'live-migration' } as const;
+    const migration = await records.migrations.create(newMigration(instance, begun));
     const uuid = migration.get('uuid');
     this.#undo.add('the migration', () => records.migrations.update(uuid, { status: 'error' }));
     await this.#checkSource(instance, source);
@@ -110,32 +111,6 @@ export class LiveMigrateTask {
     const reset = { task_state: null, fault: faultOf(error, null) };
     const state = isForeseen ? {} : ({ vm_state: 'error' } as const);
     await instances.update(uuid, { ...reset, ...state }, { task_state: ['migrating'] });
-  }
-
-  #createMigration(instance: Instance, source: string): Promise<Migration> {
-    const type = instance.find('instance_type_id') ?? 0;
-    const migration = Migration.create({
-      uuid: randomUUID(),
-      instance_uuid: instance.get('uuid'),
-      source_compute: source,
-      source_node: source,
-      dest_compute: null,
-      dest_node: null,
-      dest_host: null,
-      status: 'accepted',
-      migration_type: 'live-migration',
-      old_instance_type_id: type,
-      new_instance_type_id: type,
-      hidden: false,
-      cross_cell_move: false,
-      memory_total: null,
-      memory_processed: null,
-      memory_remaining: null,
-      user_id: instance.find('user_id') ?? null,
-      project_id: instance.find('project_id') ?? null,
-      deleted: false,
-    });
-    return this.#conductor.records.migrations.create(migration);
   }
 
   async #checkSource(instance: Instance, source: string): Promise<void> {

@@ -1,10 +1,9 @@
 import { migrationEvent } from '../../main-job/record-events.js';
-import type { Instance } from '../../objects/instance.js';
+import { type Instance, nameOf } from '../../objects/instance.js';
 import type { Migration } from '../../objects/migration.js';
 import type { Resources } from '../../db/repositories.js';
 import type { HostSight } from '../../operator/hosts.js';
 import { shortFault } from '../../operator/instance-rows.js';
-import { nameOf } from '../../operator/named.js';
 import type { Sight } from '../../operator/sight.js';
 import { type DrainView, drainView } from '../service-view.js';
 
