@@ -46,6 +46,24 @@ describe('compute: a host that is told by RPC to drain', () => {
       expect(await test.stateOf(vm)).to.equal(`active/-@${DEST}`);
     }));
 
+  it('finishes what it has begun although nobody keeps, or is told, that it drains (GS-87)', () =>
+    withCloud({ migrationMs: 40, host: { reportIntervalMs: 10 } }, async (test) => {
+      const { services } = test.cloud.records;
+      const seen = new Set<string>();
+      const report = services.report.bind(services);
+      services.report = ({ drain, state, ...rest }) => {
+        seen.add(`${state}, ${drain ? 'with a drain' : 'without'}`);
+        return report({ ...rest, state: 'running' }); // upstream's records have no more
+      };
+      const vm = await test.bootActive();
+      await test.migrate(vm);
+      await test.migrationBecomes(vm, 'running');
+      const { code } = await test.cloud.host(SOURCE).terminate();
+      expect(code).to.equal(0);
+      expect(await test.stateOf(vm)).to.equal(`active/-@${DEST}`);
+      expect([...seen]).to.include('draining, with a drain');
+    }));
+
   it('is told on its new-request topic when it is too old for the other (GS-40)', () =>
     withCloud({ opsServer: false }, async (test) => {
       const ended = exitOf(test, SOURCE);
