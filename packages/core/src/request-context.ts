@@ -11,15 +11,22 @@ export type ContextValues = Readonly<Record<string, unknown>>;
 export class RequestContext {
   /** As sent by the caller. Keyed by names from the wire: an object without a prototype when it came from there. */
   readonly values: ContextValues;
-  /** When the caller gives up; undefined when it waits for nothing (casts). */
-  readonly deadline: Deadline | undefined;
   /** Calls made with this context are not bounded by the request being served either. */
   readonly isDetached: boolean;
+  readonly #deadline: Deadline | undefined;
+  /** What this is a copy of; itself when it is none. */
+  #original: RequestContext = this;
+  #isAnswered = false;
 
   constructor(values: ContextValues = {}, deadline?: Deadline, isDetached = false) {
     this.values = values;
-    this.deadline = deadline;
+    this.#deadline = deadline;
     this.isDetached = isDetached;
+  }
+
+  /** When the caller gives up; undefined when it waits for nothing: for casts, and once the request is answered. */
+  get deadline(): Deadline | undefined {
+    return this.#original.#isAnswered ? undefined : this.#deadline;
   }
 
   /** The member `request_id`, if it is text. */
@@ -30,18 +37,33 @@ export class RequestContext {
 
   /** Milliseconds until the caller gives up; Infinity when it never does. */
   get remainingMs(): number {
-    return this.deadline ? this.deadline.remainingMs : Infinity;
+    return this.deadline?.remainingMs ?? Infinity;
   }
 
   /** A copy with some members replaced, under the same deadline. */
   with(values: ContextValues): RequestContext {
     const merged = Object.create(null) as Record<string, unknown>; // names may come from the wire
-    return new RequestContext(Object.assign(merged, this.values, values), this.deadline, this.isDetached);
+    return this.withOnly(Object.assign(merged, this.values, values));
+  }
+
+  /** A copy with these members alone, under the same deadline. */
+  withOnly(values: ContextValues): RequestContext {
+    const copy = new RequestContext(values, this.#deadline, this.isDetached);
+    copy.#original = this.#original;
+    return copy;
   }
 
   /** The same members under no deadline: for work that goes on after the caller has left. */
   detached(): RequestContext {
     return new RequestContext(this.values, undefined, true);
+  }
+
+  /**
+   * Told by the server when its method has returned or thrown: the caller waits no more, so its deadline bounds nothing of
+   * what goes on, neither here nor in copies.
+   */
+  answered(): void {
+    this.#original.#isAnswered = true;
   }
 }
 

@@ -175,11 +175,13 @@ export class RpcServer {
 
   #answer(incoming: Incoming, monitor: CallMonitor | undefined, result: unknown): MaybePromise<void> {
     monitor?.end();
+    incoming.seen.context.answered();
     return this.#answers.result(incoming, result);
   }
 
   #fail(incoming: Incoming, monitor: CallMonitor | undefined, error: unknown): MaybePromise<void> {
     monitor?.end();
+    incoming.seen.context.answered();
     return this.#answers.failure(incoming, error);
   }
 

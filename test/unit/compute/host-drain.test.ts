@@ -1,5 +1,5 @@
 import { ConductorApi, Liveness } from '@ebbgate/compute';
-import { silentLogger } from '@ebbgate/core';
+import { currentContext, silentLogger } from '@ebbgate/core';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { ServerApi } from '#compute/api/server-api.js';
@@ -62,6 +62,25 @@ describe('compute: a host that is told by RPC to drain', () => {
       expect(code).to.equal(0);
       expect(await test.stateOf(vm)).to.equal(`active/-@${DEST}`);
       expect([...seen]).to.include('draining, with a drain');
+    }));
+
+  it('has its own budget, and not what is left of the patience of who has told it (RPC-03)', () =>
+    withCloud({ migrationMs: 40, host: { reportIntervalMs: 10 } }, async (test) => {
+      const { services } = test.cloud.records;
+      const left: number[] = [];
+      const report = services.report.bind(services);
+      services.report = (said) => {
+        if (said.state !== 'running') left.push(currentContext()?.remainingMs ?? Infinity);
+        return report(said);
+      };
+      const vm = await test.bootActive();
+      await test.migrate(vm);
+      await test.migrationBecomes(vm, 'running');
+      const ended = exitOf(test, SOURCE);
+      await test.cloud.computeApi.drainHost({}, SOURCE, REASON);
+      await ended;
+      expect(left).to.not.be.empty;
+      expect(left.filter((ms) => ms !== Infinity)).to.deep.equal([]);
     }));
 
   it('is told on its new-request topic when it is too old for the other (GS-40)', () =>

@@ -1,7 +1,9 @@
+import { currentContext } from '@ebbgate/core';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { HypervisorError } from '@ebbgate/compute';
 import { POWER_STATE } from '#compute/objects/states.js';
+import { eventually } from '../../support/rigs/deadline.js';
 import { allIdle, migrationOf, outcomeOf } from './resize-words.js';
 import { DEST, SOURCE, type TestCloud, withCloud } from './test-cloud.js';
 
@@ -98,6 +100,25 @@ describe('a live migration that does not go through', () => {
       await test.migrationBecomes(uuid, 'completed');
       await test.idle(DEST);
       expect(registry.counts.failed).to.equal(0);
+    }));
+
+  it('is looked after there for as long as it takes, whoever asked for it has left or not (GS-100, RPC-03)', () =>
+    withCloud({ recheckMs: 5 }, async (test) => {
+      const uuid = await test.bootActive();
+      const prepare = test.virt(DEST).steps.hold('pre-live-migration');
+      await test.migrate(uuid);
+      await prepare.reached;
+      const left: number[] = [];
+      const { migrations } = test.cloud.records;
+      const find = migrations.find.bind(migrations);
+      migrations.find = (where) => {
+        left.push(currentContext()?.remainingMs ?? Infinity);
+        return find(where);
+      };
+      await eventually('three looks', 3000, () => left.length >= 3);
+      expect(left.filter((ms) => ms !== Infinity)).to.deep.equal([]);
+      prepare.release();
+      await test.migrationBecomes(uuid, 'completed');
     }));
 
   it('counts as failed at the destination when it is taken back (B16)', () =>

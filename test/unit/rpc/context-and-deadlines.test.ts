@@ -156,6 +156,31 @@ for (const form of FORMS) {
       await until(() => seen.length === 4);
     });
 
+    it('bounds nothing of what goes on once the call is answered, with a result or an error (RPC-03)', async () => {
+      const asked = deferred();
+      const left: Promise<unknown>[] = [];
+      await bed().serve({ left: (context: RequestContext) => context.remainingMs }, {}, { topic: 'leaf' });
+      const leaf = bed().client({ timeoutMs: 90_000 }, { topic: 'leaf' });
+      const goOn = async (context: RequestContext): Promise<void> => {
+        await asked.promise; // as a timer, or work that nobody waits for
+        for (const given of [undefined, context, context.with({ user: 'v' })])
+          left.push(leaf.call(given, 'left'));
+      };
+      await bed().serve({
+        well: (context: RequestContext) => void goOn(context),
+        async badly(context: RequestContext) {
+          void goOn(context);
+          await turn();
+          throw new TypeError('no');
+        },
+      });
+      await bed().client({ timeoutMs: 4000 }).call({}, 'well');
+      await rejectionOf(bed().client({ timeoutMs: 4000 }).call({}, 'badly'));
+      asked.resolve();
+      await until(() => left.length === 6);
+      for (const ms of await Promise.all(left)) expect(ms).to.be.above(80_000);
+    });
+
     it('lets no request run once it has passed, and it is told as expired (RPC-02)', async () => {
       const seen: string[] = [];
       const server = await bed().serve({ m: (_context: unknown, { n }: { n: string }) => seen.push(n) });

@@ -1,4 +1,5 @@
-import { type Logger, RequestContext } from '@ebbgate/core';
+import type { RequestContext } from '@ebbgate/core';
+import { type Logger } from '@ebbgate/core';
 import { ExpectedException, type ServerInterceptor, type ServerRequest } from '@ebbgate/rpc';
 import type { ServiceRecord, ServiceRepository } from '../db/repositories.js';
 import { FencedError, RecordNotFoundError } from '../errors.js';
@@ -129,5 +130,5 @@ function withoutSender(context: RequestContext): RequestContext {
     ([name]) => name !== HOST_MEMBER && name !== EPOCH_MEMBER,
   );
   const values = Object.assign(Object.create(null) as object, Object.fromEntries(others)); // names come from the wire
-  return new RequestContext(values, context.deadline, context.isDetached);
+  return context.withOnly(values);
 }
