@@ -12,6 +12,8 @@ import { nodeBinary } from './lib/nodes.mjs';
 const OTHER_NODES = [22, 24];
 const ALL_TESTS = 'build/test/**/*.test.js';
 const UNIT_TESTS = 'build/test/unit/';
+/** About half of them. */
+const COMPUTE_TESTS = 'build/test/unit/compute/';
 /** Beside each other the parts are slower, each at its own moments. */
 const PATIENCE = 4;
 /** Those that share one broker: what one of its tests needs is in the way of no other. */
@@ -42,16 +44,27 @@ function ownParts() {
   return [
     { label: 'broker tests', files: BROKER_TESTS.map(within), options },
     { label: 'process tests', files, options: others },
-    { label: 'unit tests', files: [within(UNIT_TESTS)], options },
+    ...unitParts('', {}),
+  ];
+}
+
+/** In two parts, so that the last ones keep all processors at work. */
+function unitParts(where, parts) {
+  const others = [...options, `--ignore=${within(COMPUTE_TESTS)}`];
+  return [
+    { ...parts, label: `unit tests of compute${where}`, files: [within(COMPUTE_TESTS)], options },
+    { ...parts, label: `other unit tests${where}`, files: [within(UNIT_TESTS)], options: others },
   ];
 }
 
 function partsOnOtherNodes() {
-  const files =
-    selected.length === 0 ? [within(UNIT_TESTS)] : selected.filter((file) => file.startsWith(UNIT_TESTS));
+  const files = selected.filter((file) => file.startsWith(UNIT_TESTS));
   const ownMajor = Number(process.versions.node.split('.')[0]);
-  const majors = onOtherNodes && files.length > 0 ? OTHER_NODES.filter((major) => major !== ownMajor) : [];
-  return majors.map((major) => ({ label: `unit tests on Node ${major}`, major, files, options }));
+  const majors = onOtherNodes ? OTHER_NODES.filter((major) => major !== ownMajor) : [];
+  return majors.flatMap((major) => {
+    if (selected.length === 0) return unitParts(` on Node ${major}`, { major });
+    return files.length === 0 ? [] : [{ label: `unit tests on Node ${major}`, major, files, options }];
+  });
 }
 
 async function runPart({ label, major, files, options: given }) {

@@ -57,7 +57,8 @@ describe('the same matrix on hosts without ops servers', function () {
 
   for (const { flow, party } of CONTROLS) {
     it(`breaks ${flow} in some steps, when the ${party} gets SIGTERM (GS-4)`, async () => {
-      const results = await runParts(['--flow', flow, '--party', party, '--way', 'TERM', '--no-ops-server']);
+      const chosen = ['--flow', flow, '--party', party, '--way', 'TERM'];
+      const results = await runParts([...chosen, '--no-ops-server', '--until-broken']);
       expect(results.filter(({ problems }) => problems.length > 0)).to.not.be.empty;
     });
   }

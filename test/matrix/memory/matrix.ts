@@ -15,6 +15,8 @@ export interface Selection {
   readonly part: number;
   readonly parts: number;
   readonly opsServer: boolean;
+  /** Ends with the first in which something is wrong. */
+  readonly untilBroken?: boolean;
   /** Of what passes between the steps. */
   readonly seed: number;
 }
@@ -34,7 +36,7 @@ export interface Result extends Counted {
 export async function* runMatrix(
   time: SimulatedTime,
   recorded: RecordedJob,
-  { opsServer, seed, part, parts, ...wish }: Selection,
+  { opsServer, seed, part, parts, untilBroken = false, ...wish }: Selection,
 ): AsyncGenerator<Result> {
   let number = 0;
   for (const flow of FLOWS.filter(({ name }) => wish.flow === undefined || name === wish.flow)) {
@@ -45,7 +47,9 @@ export async function* runMatrix(
       number += 1;
       if (number % parts !== part - 1) continue;
       const ending = await time.run(() => runCase(recorded, flow, seed, opsServer, each));
-      yield { number, ...resultOf(each, whole, ending) };
+      const result = { number, ...resultOf(each, whole, ending) };
+      yield result;
+      if (untilBroken && result.problems.length > 0) return;
     }
   }
 }

@@ -15,6 +15,7 @@ const { values } = parseArgs({
     /** `1/2`: the first half of the cases. */
     part: { type: 'string', default: '1/1' },
     'no-ops-server': { type: 'boolean', default: false },
+    'until-broken': { type: 'boolean', default: false },
   },
 });
 
@@ -29,6 +30,7 @@ const matrix = runMatrix(new SimulatedTime(), recorded, {
   part,
   parts,
   opsServer: !values['no-ops-server'],
+  untilBroken: values['until-broken'],
 });
 for await (const result of matrix) process.stdout.write(`${JSON.stringify(result)}\n`);
 process.exit(0); // the clock stands still now

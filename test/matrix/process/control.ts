@@ -39,20 +39,6 @@ export const CONTROLS: readonly Control[] = [
     lost: 'finish_resize',
     queue: 'compute.b',
   },
-  {
-    flow: 'external-event',
-    party: 'destination',
-    at: 'instance_update task_state=spawning',
-    lost: 'external_instance_event',
-    queue: 'compute.b',
-  },
-  {
-    flow: 'rebuild',
-    party: 'source',
-    at: 'instance_update task_state=rebuild_spawning',
-    lost: 'external_instance_event',
-    queue: 'compute.a',
-  },
 ];
 
 /** @throws RangeError when a flow has no such message */

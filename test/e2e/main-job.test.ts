@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 
-const MAIN = fileURLToPath(new URL('../../../../packages/compute/dist/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../../packages/compute/dist/main.js', import.meta.url));
 const SHORT = ['--migration-ms', '200', '--boot-ms', '40'];
 /** Of the databases the only one that needs nothing native: these tests run on all versions of Node. */
 const IN_MEMORY = ['--database', 'memory:'];
