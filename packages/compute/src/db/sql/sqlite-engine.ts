@@ -14,6 +14,7 @@ import {
 import { DatabaseError } from '../../errors.js';
 import { IN_MEMORY } from '../database-url.js';
 import { codeOf, type Engine, type Fault } from './engine.js';
+import { fastStatement } from './sqlite-rows.js';
 
 /** More than there are different statements, so that it bounds what hostile searches could fill. */
 const MOST_STATEMENTS = 500;
@@ -75,7 +76,7 @@ function cachingStatements(database: Sqlite.Database): SqliteDatabase {
     prepare: (text) => {
       const known = statements.get(text);
       if (known) return known;
-      const statement = database.prepare(text);
+      const statement = fastStatement(database.prepare(text));
       if (statements.size >= MOST_STATEMENTS) statements.clear();
       statements.set(text, statement);
       return statement;
