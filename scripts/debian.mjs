@@ -6,6 +6,7 @@ const OF_TESTS = [
   'rabbitmq-server',
   'openssl',
   'postgresql',
+  'nats-server',
   'python3-oslo.messaging',
   'python3-nova',
   'python3-openstackclient',

@@ -1,4 +1,4 @@
-import { type DriverFactory, DriverLoadError, type TransportUrl } from '@ebbgate/core';
+import { type DriverFactory, DriverLoadError, driversAmong, type TransportUrl } from '@ebbgate/core';
 import { importPackage, type ModuleExports } from './module-import.js';
 
 /** The packages that serve a scheme which no given driver serves. `memory:` needs none. */
@@ -18,7 +18,8 @@ type PackageImporter = (specifier: string, cwd: string) => Promise<ModuleExports
  *
  * @param cwd - where packages and paths are looked for first
  * @param importer - how packages are imported
- * @throws DriverLoadError (`ERR_DRIVER_LOAD`) naming the package to install; UsageError for one that cannot be loaded
+ * @throws DriverLoadError (`ERR_DRIVER_LOAD`) naming the package to install, or two that serve the same scheme; UsageError
+ * for one that cannot be loaded
  */
 export async function driversFor(
   url: TransportUrl,
@@ -26,12 +27,13 @@ export async function driversFor(
   cwd: string,
   importer: PackageImporter = importPackage,
 ): Promise<DriverFactory[]> {
-  const drivers = (await Promise.all(given.map((specifier) => loadDrivers(specifier, cwd, importer)))).flat();
+  const loaded = await Promise.all(given.map((specifier) => loadDrivers(specifier, cwd, importer)));
+  const drivers = driversAmong(loaded.flat());
   const scheme = url.scheme.split('+', 1)[0] ?? url.scheme;
   if (scheme === 'memory' || drivers.some((driver) => driver.schemes.includes(scheme))) return drivers;
   const known = driverPackages.get(scheme);
   const exports = known === undefined ? undefined : await importer(known, cwd);
-  const found = exports ? factoriesIn(exports) : [];
+  const found = exports ? driversAmong(exports.values()) : [];
   if (found.some((driver) => driver.schemes.includes(scheme))) return [...drivers, ...found];
   const advice = exports
     ? `${known ?? ''} is installed, but this version of it serves no such scheme`
@@ -46,7 +48,7 @@ async function loadDrivers(
 ): Promise<DriverFactory[]> {
   const exports = await importer(specifier, cwd);
   if (!exports) throw new DriverLoadError(`There is no package ${specifier} here: npm install ${specifier}`);
-  const factories = factoriesIn(exports);
+  const factories = driversAmong(exports.values());
   if (factories.length > 0) return factories;
   const names = [...exports.keys()].join(', ');
   throw new DriverLoadError(
@@ -58,21 +60,4 @@ function adviceFor(known: string | undefined, drivers: readonly DriverFactory[])
   if (known !== undefined) return `Install the package that has it: npm install ${known}`;
   const schemes = ['memory', ...drivers.flatMap((driver) => driver.schemes)].join(', ');
   return `There are drivers for ${schemes}. Name the package that has it: --driver PACKAGE`;
-}
-
-/** What looks like a driver is one: packages need not share a copy of ours to fit. */
-function factoriesIn(exports: ModuleExports): DriverFactory[] {
-  return [...new Set(exports.values())].filter(isFactory);
-}
-
-function isFactory(value: unknown): value is DriverFactory {
-  if (typeof value !== 'object' || value === null) return false;
-  const { name, schemes, create } = value as Partial<Record<keyof DriverFactory, unknown>>; // looked at one by one
-  return (
-    typeof name === 'string' &&
-    Array.isArray(schemes) &&
-    schemes.length > 0 &&
-    schemes.every((scheme) => typeof scheme === 'string') &&
-    typeof create === 'function'
-  );
 }

@@ -35,7 +35,7 @@ async function processesFor(
   logger: Logger,
 ): Promise<Pick<JobParts, 'processes'>> {
   if (isInProcess(transport)) return {};
-  const open = await brokerAt(transport, exchange);
+  const open = await brokerAt(transport, { exchange });
   const processes = {
     program: import.meta.filename,
     env: process.env,

@@ -22,6 +22,7 @@ export type {
   ServerSource,
   TopicDestination,
 } from './driver.js';
+export { driversAmong } from './drivers-among.js';
 export { decodeEnvelopedObject, readEnvelope, readEnvelopedObject, wrapEnvelope } from './envelope.js';
 export {
   AuthenticationError,

@@ -54,6 +54,18 @@ describe('drivers by name and by scheme', () => {
     expect(drivers).to.deep.equal([factory]);
   });
 
+  it('refuses two drivers for one scheme, and one for memory:', async () => {
+    const load = (name: string) =>
+      Promise.resolve(
+        new Map([[name, { ...outsideDriver, name, schemes: [name === 'third' ? 'memory' : 'one'] }]]),
+      );
+    const url = TransportUrl.parse('one:');
+    expect((await failure(driversFor(url, ['first', 'second'], cwd, load))).message).to.include(
+      'Two drivers, first and second, serve the scheme "one"',
+    );
+    expect((await failure(driversFor(url, ['third'], cwd, load))).message).to.include('memory and third');
+  });
+
   for (const [scheme, name] of [
     ['rabbit', 'driver-amqp'],
     ['amqps', 'driver-amqp'],

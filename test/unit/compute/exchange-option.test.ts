@@ -76,7 +76,7 @@ describe('the exchange of a cloud', () => {
 
   it('is where the transports of daemons send to', async () => {
     const { exchange } = READERS.conductor(['--exchange', 'other'], {});
-    const transport = (await brokerAt('memory://exchange-option/', exchange))(silentLogger);
+    const transport = (await brokerAt('memory://exchange-option/', { exchange }))(silentLogger);
     expect(transport.controlExchange).to.equal('other');
     await transport.close();
   });

@@ -54,7 +54,7 @@ export async function runAllInOne(given: AllInOneOptions): Promise<void> {
   const logger = stderrLog(given.logLevel);
   const options = withDownTime(placed(given), logger);
   if (options.listen) checkPorts(options.listen, options.health);
-  const openAt = await brokerAt(options.transport ?? 'memory:', options.exchange);
+  const openAt = await brokerAt(options.transport ?? 'memory:', options);
   const metrics = new ProcessMetrics();
   const health = await openHealth({ ...options, name: NAME }, NAME, metrics, logger);
   const open: OpenTransport = (log) => {

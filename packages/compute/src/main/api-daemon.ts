@@ -17,7 +17,7 @@ import { whenThere } from './waiting-start.js';
 /** `ebbgate-compute api`: the HTTP API as a process. It ends with the exit code of its drain. */
 export async function runApi(given: ApiDaemonOptions): Promise<void> {
   checkPorts(given.listen, given.health);
-  const open = await brokerAt(daemonUrl(given.transport), given.exchange);
+  const open = await brokerAt(daemonUrl(given.transport), given);
   const logger = stderrLog(given.logLevel);
   const options = withDownTime(given, logger);
   const metrics = new ProcessMetrics();

@@ -6,6 +6,7 @@ import {
   type Transport,
   TransportUrl,
 } from '@ebbgate/core';
+import { driversOf } from './driver-module.js';
 
 /** Opens a way to the broker; each call another one. */
 export type OpenTransport = (logger: Logger) => Transport;
@@ -15,14 +16,27 @@ export function isInProcess(url: string): boolean {
   return TransportUrl.parse(url).scheme === 'memory';
 }
 
+/** What is the same for all brokers of a cloud. */
+export interface BrokerOptions {
+  /** The exchange of all topics. */
+  readonly exchange: string;
+  /** Package or file with drivers besides the one for RabbitMQ, as an operator has named it. */
+  readonly driver?: string | undefined;
+}
+
 /**
  * How the broker of this URL is reached; its driver is loaded now.
- * @param controlExchange - the exchange of all topics: of every part of a cloud the same
- * @throws InvalidTransportUrlError (`ERR_INVALID_TRANSPORT_URL`); `DriverLoadError` comes with the first transport
+ * @throws InvalidTransportUrlError (`ERR_INVALID_TRANSPORT_URL`); DriverLoadError (`ERR_DRIVER_LOAD`), which for a scheme
+ * that no driver serves comes with the first transport
  */
-export async function brokerAt(url: string, controlExchange: string): Promise<OpenTransport> {
+export async function brokerAt(
+  url: string,
+  { exchange: controlExchange, driver }: BrokerOptions,
+): Promise<OpenTransport> {
   const parsed = TransportUrl.parse(url);
-  const drivers = await driversFor(parsed.scheme);
+  const given = driver === undefined ? [] : await driversOf(driver, process.cwd());
+  const isServed = given.some(({ schemes }) => schemes.includes(parsed.scheme.split('+', 1)[0] ?? ''));
+  const drivers = isServed ? given : await ownDrivers(parsed.scheme);
   return (logger) => createTransport(parsed, { drivers, logger, controlExchange });
 }
 
@@ -39,7 +53,7 @@ export function daemonUrl(flag: string | undefined): string {
   throw new ConfigurationError('memory: cannot be reached by other processes; give the URL of a broker');
 }
 
-async function driversFor(scheme: string): Promise<readonly DriverFactory[]> {
+async function ownDrivers(scheme: string): Promise<readonly DriverFactory[]> {
   if (scheme === 'memory') return [];
   const { rabbitDriver } = await import('@ebbgate/driver-amqp');
   return [rabbitDriver];

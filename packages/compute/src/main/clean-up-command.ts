@@ -37,12 +37,12 @@ export function cleanUpCommand(beforeOutput: () => void): Command {
     .exitOverride();
   return withReachFlags(command).action(async (given: CleanUp) => {
     beforeOutput();
-    const { transport: url, exchange, timeoutMs } = reachOf(command);
+    const reach = reachOf(command);
     const logger = stderrLog('error');
     const terminal = localTerminal();
-    const transport = (await brokerAt(url, exchange))(logger);
+    const transport = (await brokerAt(reach.transport, reach))(logger);
     try {
-      terminal.out(`${await cleanUp(given, transport, timeoutMs, logger)}\n`);
+      terminal.out(`${await cleanUp(given, transport, reach.timeoutMs, logger)}\n`);
     } catch (error) {
       process.exitCode = failWith(error, terminal);
     } finally {

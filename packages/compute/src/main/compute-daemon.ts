@@ -17,7 +17,7 @@ import { hostParts, journalIn, virtParts } from './host-parts.js';
  * over RPC. It ends by itself, with the exit code of its drain.
  */
 export async function runCompute(given: ComputeDaemonOptions): Promise<void> {
-  const open = await brokerAt(daemonUrl(given.transport), given.exchange);
+  const open = await brokerAt(daemonUrl(given.transport), given);
   const logger = stderrLog(given.logLevel);
   const options = withDownTime(given, logger);
   const print = eventPrinter(options);

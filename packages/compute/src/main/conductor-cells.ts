@@ -23,7 +23,7 @@ export interface OpenCells {
 }
 
 /** What is told to a process that works in one of several cells. */
-type CellsWanted = Pick<ConductorDaemonOptions, keyof CellFlags | 'exchange' | 'serviceDownTime'>;
+type CellsWanted = Pick<ConductorDaemonOptions, keyof CellFlags | 'driver' | 'exchange' | 'serviceDownTime'>;
 
 /** What this process has open itself. */
 export interface OwnCell {
@@ -57,7 +57,7 @@ export function hasCells({ cell, apiDatabase }: CellFlags, database: string | un
  * @throws ConfigurationError (`ERR_CONFIGURATION`) when that does not know the cell; otherwise as {@link openRecords}
  */
 export async function openCells(
-  { cell: own = '', apiDatabase = '', exchange, serviceDownTime }: CellsWanted,
+  { cell: own = '', apiDatabase = '', driver, exchange, serviceDownTime }: CellsWanted,
   { records, transport, api, logger }: OwnCell,
 ): Promise<OpenCells> {
   const apiRecords = await waitForRecords(apiDatabase, logger);
@@ -84,7 +84,7 @@ export async function openCells(
   const open = async ({ name, transportUrl, databaseUrl }: Cell): Promise<OpenCell> => {
     const [its, openWay] = await Promise.all([
       openRecords(databaseUrl, { logger }),
-      brokerAt(transportUrl, exchange),
+      brokerAt(transportUrl, { driver, exchange }),
     ]);
     const way = openWay(logger);
     const access = accessOf(name, its, way);

@@ -25,7 +25,7 @@ import { runWorkers, serveForPool } from './worker-pool.js';
  * have one database: none keeps anything that another would need.
  */
 export async function runConductor(given: ConductorDaemonOptions): Promise<void> {
-  const open = await brokerAt(daemonUrl(given.transport), given.exchange);
+  const open = await brokerAt(daemonUrl(given.transport), given);
   const logger = stderrLog(given.logLevel);
   const options = withDownTime(given, logger);
   const print = eventPrinter(options);

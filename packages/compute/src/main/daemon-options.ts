@@ -11,6 +11,8 @@ import { exchangeSchema, type RpcOptions } from './rpc-options.js';
 /** What all daemons can be told. */
 export interface DaemonOptions extends RpcOptions {
   readonly transport?: string | undefined;
+  /** Package or file with the driver for it. */
+  readonly driver?: string | undefined;
   /** Where all topics are. */
   readonly exchange: string;
   /** Seconds. */
@@ -142,6 +144,7 @@ const name = (flag: string) =>
 
 const common = {
   transport: z.string().optional(),
+  driver: z.string().min(1, { error: '--driver must be a package or a file' }).optional(),
   exchange: exchangeSchema,
   config: z.string().optional(),
   computeVersionCap: z.string().optional(),

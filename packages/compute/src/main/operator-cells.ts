@@ -62,7 +62,7 @@ async function openAll({ cells }: LocalRecords, reach: Reach): Promise<readonly 
     throw new RecordNotFoundError('cell', name);
   };
   for (const { name, transportUrl } of await cells.list()) {
-    const transport = (await brokerAt(transportUrl, reach.exchange))(silentLogger);
+    const transport = (await brokerAt(transportUrl, reach))(silentLogger);
     opened.set(name, { name, transport, api: remoteApiOf(transport, reach, { get }) });
   }
   if (opened.size > 0) return [...opened.values()];

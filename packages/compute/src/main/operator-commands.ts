@@ -73,7 +73,7 @@ async function overBroker(
   work: Work,
   terminal: Terminal,
 ): Promise<number> {
-  const open = await brokerAt(reach.transport, reach.exchange);
+  const open = await brokerAt(reach.transport, reach);
   const transport = open(silentLogger);
   const code = await performWork(work, operated(remoteApiOf(transport, reach)), terminal);
   await transport.close();

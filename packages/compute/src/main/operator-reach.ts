@@ -12,6 +12,8 @@ import { exchangeSchema, type RpcOptions, rpcOptions, withConfigFile } from './r
 export interface Reach {
   /** URL of the broker that its daemons are on; undefined: it is an all-in-one in memory, at `control`. */
   readonly transport: string | undefined;
+  /** Package or file with the driver for it. */
+  readonly driver: string | undefined;
   /** Where its topics are. */
   readonly exchange: string;
   readonly control: string;
@@ -32,6 +34,7 @@ const seconds = (flag: string) =>
 /** What daemons are told besides is in the same file, and left to them. */
 const schema = z.object({
   transport: z.string().optional(),
+  driver: z.string().min(1, { error: '--driver must be a package or a file' }).optional(),
   exchange: exchangeSchema,
   control: z.string().min(1).optional(),
   ...cellShape,
@@ -52,6 +55,7 @@ export function withReachFlags(command: Command): Command {
     .option('--api-database <url>', 'where the cells are told: does it in all of them')
     .option('--config <file>', 'the configuration file of the daemons');
   const rare = [
+    ['--driver <package>', 'as for daemons'],
     ['--exchange <name>', 'as for daemons'],
     ['--cell <name>', 'with --api-database: where a new instance is made'],
     ['--compute-version-cap <level>', 'as for daemons'],
@@ -74,6 +78,7 @@ export function readReach(command: Command, env: Readonly<Record<string, string 
     throw new ConfigurationError(result.error.issues.map(({ message }) => message).join('; '));
   const {
     transport,
+    driver,
     exchange,
     control = defaultControlPath(),
     apiDatabase,
@@ -83,6 +88,7 @@ export function readReach(command: Command, env: Readonly<Record<string, string 
   const hasBroker = transport !== undefined && transport !== '' && !isInProcess(transport);
   return {
     transport: hasBroker ? transport : undefined,
+    driver,
     exchange,
     control,
     apiDatabase,

@@ -15,7 +15,7 @@ import { runWorkers, serveForPool } from './worker-pool.js';
 
 /** `ebbgate-compute scheduler`: a scheduler as a process, or as several. It ends with the exit code of its drain. */
 export async function runScheduler(given: SchedulerDaemonOptions): Promise<void> {
-  const open = await brokerAt(daemonUrl(given.transport), given.exchange);
+  const open = await brokerAt(daemonUrl(given.transport), given);
   const logger = stderrLog(given.logLevel);
   const options = withDownTime(given, logger);
   const print = eventPrinter(options);
