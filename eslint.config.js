@@ -10,6 +10,7 @@ const LAYERS = {
   core: ['eventemitter3'],
   rpc: ['@ebbgate/core', '@standard-schema/spec'],
   'driver-amqp': ['@ebbgate/core', 'amqplib'],
+  'driver-redis': ['@ebbgate/core', 'ioredis'],
   'driver-testkit': ['@ebbgate/core', '@ebbgate/rpc'],
   service: ['@ebbgate/core', '@ebbgate/rpc'],
   compute: [
@@ -30,7 +31,7 @@ const LAYERS = {
 
 /** What the programs of a package may import besides, as they put the parts together. */
 const PROGRAMS_ALSO = {
-  compute: ['@ebbgate/driver-amqp'],
+  compute: ['@ebbgate/driver-amqp', '@ebbgate/driver-redis'],
   cli: ['@ebbgate/driver-amqp'],
 };
 

@@ -4,6 +4,7 @@ import { ensurePackages } from './lib/debian.mjs';
 /** What the rigs of test/support/rigs ask for one by one, so that one apt-get brings it all. */
 const OF_TESTS = [
   'rabbitmq-server',
+  'redis-server',
   'openssl',
   'postgresql',
   'nats-server',

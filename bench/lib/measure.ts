@@ -70,6 +70,19 @@ export async function startBroker(): Promise<Broker> {
   return RabbitNode.start({});
 }
 
+/** What the bench needs of a Redis server of its own. */
+export interface Store {
+  readonly pid: number;
+  url(query?: string): string;
+  command(name: string, ...args: (string | number)[]): Promise<unknown>;
+  dispose(): Promise<void>;
+}
+
+export async function startRedis(): Promise<Store> {
+  const { RedisServer } = (await rig('redis')) as { RedisServer: { start(): Promise<Store> } }; // its interface
+  return RedisServer.start();
+}
+
 /** Installs Debian's packages that are missing, as the tests do. */
 export async function ensurePackages(names: readonly string[]): Promise<void> {
   const debian = (await rig('debian')) as { ensurePackages(names: readonly string[]): Promise<void> }; // its interface

@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { createTransport, type Transport } from '@ebbgate/core';
 import { rabbitDriver } from '@ebbgate/driver-amqp';
 import { RpcClient, RpcServer } from '@ebbgate/rpc';
 import { type Channel, type ChannelModel, connect, type Options } from 'amqplib';
+import { id, pack, unpack } from './oslo-envelope.js';
 
 /** The calling side of a contender. */
 export interface Caller {
@@ -27,30 +27,6 @@ const PROPERTIES = {
   deliveryMode: 2,
   priority: 0,
 };
-
-interface Envelope {
-  readonly 'oslo.message': string;
-}
-
-interface Inner {
-  readonly args: { readonly message: unknown };
-  readonly _msg_id?: string;
-  readonly _reply_q: string;
-  readonly result: unknown;
-}
-
-function pack(inner: object): Buffer {
-  return Buffer.from(JSON.stringify({ 'oslo.version': '2.0', 'oslo.message': JSON.stringify(inner) }));
-}
-
-function unpack(content: Buffer): Inner {
-  const envelope = JSON.parse(content.toString()) as Envelope; // what the other side of the bench sends
-  return JSON.parse(envelope['oslo.message']) as Inner; // likewise
-}
-
-function id(): string {
-  return randomUUID().replaceAll('-', '');
-}
 
 /** All that is written in one turn leaves in one system call. */
 function writeOnceATurn(connection: ChannelModel): void {

@@ -1,6 +1,7 @@
 // One side of one contender, in a process of its own: what the parent asks for, it does and answers.
 import { heapInUse, rate } from './measure.js';
 import { contenders } from './rabbit-contenders.js';
+import { redisContenders } from './redis-contenders.js';
 
 /** A round that the parent asks for; `bytes` 0 means the usual small argument. */
 export interface RoundRequest {
@@ -18,8 +19,8 @@ export interface PeerAnswer {
 }
 
 const [, , role, name = '', url = ''] = process.argv;
-const contender = contenders.get(name);
-if (!contender || !process.send) throw new Error('started by rabbit.ts only');
+const contender = (url.startsWith('redis:') ? redisContenders : contenders).get(name);
+if (!contender || !process.send) throw new Error('started by rabbit.ts and redis.ts only');
 const SMALL = {
   id: 'a1b2c3d4',
   name: 'instance-0001',

@@ -20,7 +20,7 @@ export function isInProcess(url: string): boolean {
 export interface BrokerOptions {
   /** The exchange of all topics. */
   readonly exchange: string;
-  /** Package or file with drivers besides the one for RabbitMQ, as an operator has named it. */
+  /** Package or file with drivers besides ours, as an operator has named it. */
   readonly driver?: string | undefined;
 }
 
@@ -55,6 +55,10 @@ export function daemonUrl(flag: string | undefined): string {
 
 async function ownDrivers(scheme: string): Promise<readonly DriverFactory[]> {
   if (scheme === 'memory') return [];
+  if (/^rediss?(\+|$)/.test(scheme)) {
+    const { redisDriver } = await import('@ebbgate/driver-redis');
+    return [redisDriver];
+  }
   const { rabbitDriver } = await import('@ebbgate/driver-amqp');
   return [rabbitDriver];
 }

@@ -52,7 +52,7 @@ function valueOf(option: Option, variable: string, text: string): unknown {
 export function withDaemonFlags(command: Command): Command {
   return command
     .option('--transport <url>', 'the broker; default: the environment variable EBBGATE_URL')
-    .option('--driver <package>', 'a package or file with a driver for it (default: that for RabbitMQ)')
+    .option('--driver <package>', 'a package or file with a driver for it (default: ours for the scheme)')
     .option('--exchange <name>', 'the naming scope of all topics, the same for a whole cloud (default: nova)')
     .option('--config <file>', 'a configuration file; flags and environment go before it')
     .option(

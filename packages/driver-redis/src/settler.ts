@@ -1,0 +1,133 @@
+import type { EntryRef } from './delivery.js';
+import { GROUP } from './keys.js';
+import { SETTLE } from './scripts.js';
+import type { Argument, StoreClient } from './store-client.js';
+import type { StoreConnection } from './store-connection.js';
+
+/** One script settles so many at most: others want their turn at the store. */
+const BATCH = 256;
+
+/** What is to be done with one entry. */
+interface Item {
+  readonly verb: 'a' | 'r';
+  readonly ref: EntryRef;
+  /** Told whether it was there to be taken. */
+  readonly answered: (taken: boolean) => void;
+}
+
+const nobody = (): void => undefined;
+
+/** What a settler is made of. */
+export interface SettlerParts {
+  readonly connection: StoreConnection;
+  /** Key of the leases, then those of the listener's streams. */
+  readonly keys: readonly string[];
+  readonly consumer: string;
+  readonly acceptance: 'confirmed' | 'written';
+  /** Is it certain that nobody else may take what we hold? */
+  readonly leaseHolds: () => boolean;
+}
+
+/**
+ * Settles what one consumer has fetched. What is settled in one turn of the event loop, or while the step before it is not
+ * answered, leaves as one step. What was under way when the connection was lost is asked for again on the next one: the store knows what of it was done.
+ */
+export class Settler {
+  readonly #parts: SettlerParts;
+  #items: Item[] = [];
+  #due = false;
+  readonly #unanswered = new Set<readonly Item[]>();
+  #whenIdle: (() => void)[] = [];
+
+  constructor(parts: SettlerParts) {
+    this.#parts = parts;
+  }
+
+  /** True: it was ours, and is nobody's any more. False: somebody else has it, or will have it. */
+  accept(ref: EntryRef): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#add({ verb: 'a', ref, answered: resolve });
+    });
+  }
+
+  /** Drops it for good. */
+  reject(ref: EntryRef): void {
+    this.#add({ verb: 'a', ref, answered: nobody });
+  }
+
+  /** Gives it back for anybody. */
+  release(ref: EntryRef): void {
+    this.#add({ verb: 'r', ref, answered: nobody });
+  }
+
+  /** Resolves when the store has answered all, or when there is no hope left. */
+  idle(): Promise<void> {
+    if (this.#items.length === 0 && this.#unanswered.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#whenIdle.push(resolve));
+  }
+
+  /** On a new connection: asks for what was not answered on the old one. Rejects when that is lost, too. */
+  async recover(client: StoreClient): Promise<void> {
+    const items = [...[...this.#unanswered].flat(), ...this.#items];
+    this.#unanswered.clear();
+    this.#items = [];
+    for (const batch of batches(items)) await this.#write(client, batch, 'again');
+  }
+
+  /** Nobody will ask any more: it is not known what became of them, so no handler may run. */
+  giveUp(): void {
+    const items = [...[...this.#unanswered].flat(), ...this.#items];
+    this.#unanswered.clear();
+    this.#items = [];
+    for (const { answered } of items) answered(false);
+    this.#tellIdle();
+  }
+
+  #add(item: Item): void {
+    this.#items.push(item);
+    if (this.#unanswered.size === 0 || this.#parts.acceptance === 'written') this.#beDue();
+  }
+
+  #beDue(): void {
+    if (this.#due) return;
+    this.#due = true;
+    setImmediate(() => {
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    this.#due = false;
+    const { client } = this.#parts.connection;
+    if (!client) return; // kept for the next connection
+    const items = this.#items;
+    this.#items = [];
+    for (const batch of batches(items)) this.#write(client, batch, '').catch(nobody); // kept for the next connection
+    const { acceptance, leaseHolds } = this.#parts;
+    if (acceptance === 'written' && leaseHolds()) for (const { answered } of items) answered(true); // what comes later is not heard
+  }
+
+  async #write(client: StoreClient, batch: readonly Item[], again: 'again' | ''): Promise<void> {
+    const { keys, consumer } = this.#parts;
+    const args: Argument[] = [GROUP, consumer, again];
+    for (const { verb, ref } of batch) args.push(verb, ref.stream, ref.id);
+    this.#unanswered.add(batch);
+    const signs = String(await client.run(SETTLE, keys, args));
+    if (!this.#unanswered.delete(batch)) return; // given up meanwhile, or asked for again
+    for (const [index, { answered }] of batch.entries()) answered(signs[index] === '1');
+    if (this.#items.length > 0) this.#beDue();
+    else this.#tellIdle();
+  }
+
+  #tellIdle(): void {
+    if (this.#items.length > 0 || this.#unanswered.size > 0) return;
+    for (const resolve of this.#whenIdle.splice(0)) resolve();
+  }
+}
+
+function batches(items: readonly Item[]): readonly (readonly Item[])[] {
+  if (items.length === 0) return [];
+  if (items.length <= BATCH) return [items];
+  const count = Math.ceil(items.length / BATCH);
+  return Array.from({ length: count }, (_, index) => items.slice(index * BATCH, (index + 1) * BATCH));
+}

@@ -1,0 +1,105 @@
+import { redactedCause, within } from '@ebbgate/core';
+import { Cluster, Redis } from 'ioredis';
+import { clusterOptions, type Role, serverOptions } from './client-options.js';
+import type { StoreHost } from './hosts.js';
+import type { RedisSettings } from './options.js';
+import type { Script } from './scripts.js';
+import { ConnectionLostError, refusalOf } from './store-errors.js';
+
+/** What commands are made of. */
+export type Argument = string | Buffer | number;
+
+/**
+ * One connection of ioredis (to a cluster: one to each of its masters), from before it connects until it is ended. It never
+ * comes back: who needs another makes one.
+ */
+export class StoreClient {
+  /** Resolves, with the reason, when it is of no use any more. Never rejects. */
+  readonly lost: Promise<Error>;
+  readonly hosts: readonly StoreHost[];
+  readonly #client: Redis | Cluster;
+  #onLost: (cause: Error) => void = () => undefined;
+  #lastError: Error | undefined;
+  #isConnected = false;
+  #ended = false;
+
+  constructor(settings: RedisSettings, hosts: readonly StoreHost[], role: Role) {
+    this.hosts = hosts;
+    this.lost = new Promise((resolve) => (this.#onLost = resolve));
+    this.#client = this.#make(settings, role);
+    this.#client.on('error', (error: Error) => {
+      this.#lastError = error;
+    });
+    for (const event of ['close', 'end']) {
+      this.#client.on(event, () => {
+        this.end(undefined);
+      });
+    }
+    // Of a cluster: a node that is lost takes what was under way to it. While it connects, nodes come and go.
+    for (const event of ['-node', 'node error']) {
+      this.#client.on(event, (reason: unknown) => {
+        if (this.#isConnected) this.end(reason instanceof Error ? reason : undefined);
+      });
+    }
+  }
+
+  #make(settings: RedisSettings, role: Role): Redis | Cluster {
+    if (settings.layout !== 'cluster') return new Redis(serverOptions(settings, this.hosts, role));
+    const nodes = this.hosts.map(({ hostname, port }) => ({ host: hostname, port }));
+    return new Cluster(nodes, clusterOptions(settings, this.hosts, role));
+  }
+
+  /** @throws what has kept it from connecting in time; it is ended then. */
+  async connect(timeoutMs: number, signal: AbortSignal): Promise<void> {
+    try {
+      const late = (): Error => new ConnectionLostError('The store did not answer in time');
+      await within(this.#client.connect(), { timeoutMs, signal }, late);
+      this.#isConnected = true;
+    } catch (error) {
+      const cause = this.#lastError ?? error;
+      this.end(undefined);
+      throw cause;
+    }
+  }
+
+  get isLost(): boolean {
+    return this.#ended;
+  }
+
+  /** Resolves with the reply, texts as buffers. Rejects with the store's own error, or when the connection is lost. */
+  async call(command: string, args: Argument[]): Promise<unknown> {
+    try {
+      return await this.#client.callBuffer(command, args);
+    } catch (error) {
+      if (refusalOf(error) === 'lost') this.end(error as Error); // an error of the store's
+      throw error;
+    }
+  }
+
+  /** Runs a script by its hash, or by its text when the store has forgotten it. */
+  async run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
+    const rest = [keys.length, ...keys, ...args];
+    try {
+      return await this.call('evalsha', [script.sha, ...rest]);
+    } catch (error) {
+      if (refusalOf(error) !== 'unknown-script') throw error; // else nothing of it was done
+      return this.call('eval', [script.text, ...rest]);
+    }
+  }
+
+  /** What is written meanwhile leaves in one system call. */
+  corked(write: () => void): void {
+    const stream = this.#client instanceof Redis ? this.#client.stream : undefined;
+    stream?.cork();
+    write();
+    stream?.uncork();
+  }
+
+  /** Ends it; nothing of it stays for longer than what was written takes to leave. */
+  end(cause: Error | undefined): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#client.disconnect();
+    this.#onLost(redactedCause(cause ?? this.#lastError ?? new Error('closed by the store')));
+  }
+}

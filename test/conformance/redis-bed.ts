@@ -1,0 +1,72 @@
+import {
+  bytesBody,
+  createTransport,
+  Deadline,
+  type Delivery,
+  type Destination,
+  type Listener,
+  type ServerSource,
+  type Transport,
+  uniqueId,
+} from '@ebbgate/core';
+import { redisDriver } from '@ebbgate/driver-redis';
+import { CapturedLog } from '../support/captured-log.js';
+import { eventually } from '../support/rigs/deadline.js';
+import type { RedisServer } from '../support/rigs/redis.js';
+
+/** One side of a test: a transport, its log, and what has arrived at it. */
+export class Side {
+  readonly transport: Transport;
+  readonly log: CapturedLog;
+  readonly arrived: Delivery[] = [];
+  readonly errors: Error[] = [];
+
+  constructor(url: string) {
+    this.log = new CapturedLog();
+    this.transport = createTransport(url, { drivers: [redisDriver], logger: this.log });
+    this.transport.events.on('error', (error) => this.errors.push(error));
+  }
+
+  listen(source: ServerSource, credit = 10): Promise<Listener> {
+    return this.transport.listen(source, { credit }, (delivery) => this.arrived.push(delivery));
+  }
+
+  /** @param expiresInMs - the deadline of the message, if it has one */
+  async send(to: Destination, text: string, expiresInMs?: number): Promise<void> {
+    const deadline = expiresInMs === undefined ? undefined : Deadline.after(expiresInMs);
+    const message = { id: uniqueId(), body: bytesBody(Buffer.from(text)), deadline, expirationMs: undefined };
+    const options = { deadline: Deadline.after(20_000), mandatory: true, retry: undefined };
+    await this.transport.publish(to, message, options);
+  }
+
+  get texts(): string[] {
+    return this.arrived.map(({ message }) => Buffer.from(message.body.encode()).toString());
+  }
+
+  async hasArrived(count: number): Promise<void> {
+    await eventually(`${String(count)} have arrived`, 10_000, () => this.arrived.length >= count);
+  }
+
+  get subscribed(): boolean {
+    return this.transport.status().listeners.every(({ subscribed }) => subscribed);
+  }
+}
+
+/** What one stream holds at the store. */
+export async function streamState(
+  redis: RedisServer,
+  key: string,
+): Promise<{ length: number; pending: number; consumers: number }> {
+  const length = Number(await redis.command('xlen', key));
+  const pending = ((await redis.command('xpending', key, 'servers')) as [number])[0]; // as Redis documents it
+  const consumers = ((await redis.command('xinfo', 'consumers', key, 'servers')) as unknown[]).length; // likewise
+  return { length, pending, consumers };
+}
+
+/** How often each command was run, until now. */
+export async function commandCounts(redis: RedisServer): Promise<ReadonlyMap<string, number>> {
+  const info = String(await redis.command('info', 'commandstats'));
+  return new Map(
+    [...info.matchAll(/cmdstat_([^:]+):calls=(\d+)/g)].map(([, name, calls]) => [name ?? '', Number(calls)]),
+  );
+}
