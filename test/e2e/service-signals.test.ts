@@ -143,9 +143,11 @@ describe('signals to a service that is a process', function () {
     process.signal('SIGTERM');
     await process.line('step tasks');
     for (let times = 0; times < 5; times += 1) process.signal('SIGTERM');
+    await process.line('log The drain is under way already');
     process.write('end\n');
     expect(await process.ended).to.deep.equal({ code: 0, signal: null });
-    expect(since(process, 'state draining')).to.deep.equal(DRAIN);
+    const lines = since(process, 'state draining').filter((line) => !line.startsWith('log '));
+    expect(lines).to.deep.equal(DRAIN);
   });
 
   it('drains to the end when nobody reads its output any more (GS-37, COMP-20)', async () => {
@@ -185,6 +187,7 @@ describe('signals to a service that is a process', function () {
     process.signal('SIGTERM');
     await process.line('step tasks');
     process.signal('SIGHUP');
+    await process.line('log No reload while draining');
     process.write('end\n');
     expect(await process.ended).to.deep.equal({ code: 0, signal: null });
     expect(process.lines.filter((line) => line === 'reload')).to.have.length(1);

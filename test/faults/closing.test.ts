@@ -32,15 +32,27 @@ describe('the RabbitMQ driver, when the connection is lost while it closes', fun
   }
 
   it('says that an acknowledgement which was under way when the connection was lost is not confirmed (AMQP-40, AMQP-41)', async () => {
+    const { listener, deliveries } = await bed.listen(bed.own, bed.where, false);
+    bed.deliver(1);
+    await eventually('the message', WAIT_MS, () => deliveries.length > 0);
+    await listener.stop();
+    void deliveries[0]?.accept();
+    await bed.peer.next('basic.ack');
+    bed.consumer.connection.cut();
+    await eventually('the loss', WAIT_MS, () => bed.own.status().connection !== 'connected');
+    const unconfirmed = await listener.close();
+    expect(unconfirmed).to.have.length(1);
+    expect(unconfirmed[0]).to.contain(bed.where.server);
+  });
+
+  it('says nothing of a loss after the broker has confirmed the end of the consumers, and so what was acknowledged before (AMQP-40)', async () => {
     const server = await bed.serve(bed.own, bed.where, { work: () => 'done' });
     bed.deliver(1, '{"method":"work","args":{}}');
     await bed.peer.next('basic.ack');
     await server.stop();
     bed.consumer.connection.cut();
     await eventually('the loss', WAIT_MS, () => bed.own.status().connection !== 'connected');
-    const { unconfirmed } = await server.wait();
-    expect(unconfirmed).to.have.length(1);
-    expect(unconfirmed[0]).to.contain(bed.where.server);
+    expect(await server.wait()).to.deep.equal({ unconfirmed: [] });
   });
 
   it('says nothing of a loss that a new subscription has made good: what was under way has come again (AMQP-09, AMQP-40)', async () => {

@@ -78,7 +78,7 @@ describe('the main job on a database', function () {
     }
   });
 
-  it('says in one line what is wrong with a database, without its password, and exits', async () => {
+  it('says in one line what is wrong with a database, without its password, or with a folder, and exits', async () => {
     for (const [args, code, text] of [
       [
         ['main-job', '--database', 'mysql://u:hunter2@h/n'],
@@ -100,6 +100,16 @@ describe('the main job on a database', function () {
         ['conductor', '--transport', 'amqp://h', '--state-dir', '/dev/null/x'],
         2,
         /^error: The folder \/dev\/null\/x of the database cannot be made: give --database or --state-dir\n$/,
+      ],
+      [
+        ['compute', '--transport', 'amqp://h', '--host', 'a', '--state-dir', '/dev/null/x'],
+        2,
+        /^error: The folder \/dev\/null\/x of the guests cannot be made: give --state-dir$/m,
+      ],
+      [
+        ['compute', '--transport', 'amqp://h', '--host', 'null', '--state-dir', '/dev'],
+        1,
+        /^error: ENOTDIR: not a directory, mkdir '\/dev\/null\/guests'$/m,
       ],
     ] as const) {
       const ended = await run(args);

@@ -154,9 +154,15 @@ function isUsage(error: unknown): boolean {
   );
 }
 
+/** Such as a full disk, or a file that is another user's. */
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error;
+}
+
 function describe(error: unknown): string {
   if (error instanceof DaemonError || error instanceof DatabaseError || error instanceof OperatorError)
     return `error: ${error.message}`;
+  if (isSystemError(error)) return `error: ${error.message}`; // it names the call and the file
   if (isUsage(error) && error instanceof Error) return `error: ${error.message}`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -62,10 +62,8 @@ export class DrainSequence {
   /** Resolves when no task is waited for any more. */
   readonly #leaving: Promise<void>;
   #leave: () => void = () => undefined;
-  /** The tasks that are left to themselves. */
+  /** The tasks that are left to themselves; fixed before the last words: one that the exit hook cuts off was left all the same. */
   #left: readonly TaskSnapshot[] | undefined;
-  /** Fixed before the last words: a task that the exit hook cuts off was left all the same. */
-  #unfinished: readonly TaskSnapshot[] = [];
 
   /** The overall limit counts from here. */
   constructor(parts: DrainParts) {
@@ -101,6 +99,11 @@ export class DrainSequence {
   /** Infinity without a limit. */
   get leftMs(): number {
     return this.#runner.leftMs;
+  }
+
+  /** The tasks that are left to themselves, once nothing waits for tasks any more. */
+  get left(): readonly TaskSnapshot[] | undefined {
+    return this.#left;
   }
 
   /** What still runs is left: no task is waited for from now on, and the drain is not clean. */
@@ -227,8 +230,7 @@ export class DrainSequence {
   async #lastWords(): Promise<void> {
     const { registry, journal, lastReport, onExit, budgets } = this.#parts;
     const limitMs = Math.max(LAST_WORDS_MS, budgets.closingTimeoutMs);
-    const unfinished = this.#left ?? registry.snapshot();
-    this.#unfinished = unfinished;
+    const unfinished = (this.#left ??= registry.snapshot());
     if (journal && unfinished.length > 0) {
       const run = (): MaybePromise<void> => journal.write(unfinished);
       const { outcome } = await this.#step({
@@ -262,7 +264,7 @@ export class DrainSequence {
   }
 
   #report(): DrainReport {
-    const unfinished = this.#unfinished;
+    const unfinished = this.#left ?? [];
     return {
       reason: this.#parts.reason,
       outcome: this.#outcome(unfinished),

@@ -11,7 +11,7 @@ import { PeriodicRunner } from './periodic.js';
 import { programEnd } from './program-end.js';
 import { type ServiceEvents, ServiceEventSource } from './service-events.js';
 import { checkServiceOptions, type DrainOptions, type ServiceOptions } from './service-options.js';
-import type { ServiceHealth, ServiceSnapshot, ServiceState } from './snapshot.js';
+import { type ServiceHealth, type ServiceSnapshot, type ServiceState, snapshotOf } from './snapshot.js';
 import { type StateReporter, stateReporterOf } from './state-reporter.js';
 import { TaskRegistry } from './task-registry.js';
 
@@ -95,19 +95,10 @@ export class Service {
 
   /** How the service does right now: what a CLI, the health endpoints and the state report show. */
   snapshot(): ServiceSnapshot {
+    const { name: service, host } = this;
     const { reason = this.#held ?? null, sequence } = this.#drain ?? {};
-    const leftMs = sequence?.leftMs ?? Infinity;
-    return {
-      service: this.name,
-      host: this.host,
-      state: this.#state,
-      ready: this.#state === 'running',
-      step: sequence?.step ?? null,
-      reason,
-      drainingForMs: sequence ? Math.round(sequence.elapsedMs) : null,
-      budgetLeftMs: Number.isFinite(leftMs) ? Math.round(leftMs) : null,
-      tasks: this.registry.snapshot(),
-    };
+    const now = { service, host, state: this.#state, reason, tasks: this.registry.snapshot() };
+    return snapshotOf(now, sequence);
   }
 
   /** What the health endpoints answer. */
@@ -216,8 +207,9 @@ export class Service {
       this.#reporter?.begin();
     };
     await this.#manager.gate?.(hold, signal);
-    this.#held = undefined;
     signal.throwIfAborted();
+    if (this.#held !== undefined) this.#logger.info({}, `Service ${this.name} goes on with its start`);
+    this.#held = undefined;
     await this.#manager.initHost?.(signal);
   }
 

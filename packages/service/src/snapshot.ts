@@ -1,3 +1,4 @@
+import type { DrainSequence } from './drain-sequence.js';
 import type { StepName } from './drain-report.js';
 import type { TaskSnapshot } from './task-registry.js';
 
@@ -27,8 +28,20 @@ export interface ServiceSnapshot {
   readonly drainingForMs: number | null;
   /** What is left of `gracefulShutdownTimeoutMs`; null while nothing drains and when there is no limit. */
   readonly budgetLeftMs: number | null;
-  /** What runs, the oldest first. */
+  /** What runs, the oldest first; once a drain waits for no task any more, what it has left. */
   readonly tasks: readonly TaskSnapshot[];
+}
+
+/** @param sequence - its drain, once there is one */
+export function snapshotOf(
+  now: Pick<ServiceSnapshot, 'service' | 'host' | 'state' | 'reason' | 'tasks'>,
+  sequence: DrainSequence | undefined,
+): ServiceSnapshot {
+  const ready = now.state === 'running';
+  if (!sequence) return { ...now, ready, step: null, drainingForMs: null, budgetLeftMs: null };
+  const { step = null, elapsedMs, leftMs, left = now.tasks } = sequence;
+  const budgetLeftMs = Number.isFinite(leftMs) ? Math.round(leftMs) : null;
+  return { ...now, ready, step, drainingForMs: Math.round(elapsedMs), budgetLeftMs, tasks: left };
 }
 
 /** Whether a supervisor should leave the process alone (`live`) and send it work (`ready`). */

@@ -212,6 +212,15 @@ describe('the options of the daemons', () => {
     });
   }
 
+  for (const name of ['', '..', '.conductors', 'a/../b', 'a\nb', 'a b', 'ä', 'x'.repeat(201)]) {
+    it(`are refused with what a name may be: ${JSON.stringify(name.slice(0, 20))}`, () => {
+      expect(() => read('compute', ['--state-dir', 'x', '--host', name])).to.throw(
+        ConfigurationError,
+        '--host must be letters, digits and characters of . _ -, at most 200, the first no dot',
+      );
+    });
+  }
+
   it('are refused with the name of the file that they come from', () => {
     const path = config('workers = many');
     expect(() => read('conductor', ['--config', path])).to.throw(

@@ -57,6 +57,11 @@ describe('the files in deploy/', () => {
     }
   });
 
+  it('have systemd end a host before what it needs until its end (GS-2)', () => {
+    const [, after = ''] = /^After=(.*)$/m.exec(readFileSync(UNIT, 'utf8')) ?? [];
+    expect(after.split(' ')).to.include.members(['rabbitmq-server.service', 'ebbgate-conductor.service']);
+  });
+
   it('start a daemon under systemd with options that it knows', () => {
     const [, line = ''] =
       /^ExecStart=\/usr\/bin\/env ebbgate-compute (.*)$/m.exec(readFileSync(UNIT, 'utf8')) ?? [];

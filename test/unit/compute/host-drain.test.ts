@@ -1,5 +1,5 @@
 import { ConductorApi, Liveness } from '@ebbgate/compute';
-import { currentContext, silentLogger } from '@ebbgate/core';
+import { currentContext, MessagingTimeoutError, silentLogger } from '@ebbgate/core';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { ServerApi } from '#compute/api/server-api.js';
@@ -129,6 +129,14 @@ describe('compute: a host that is told by RPC to drain', () => {
       expect(said()).to.equal(`${SOURCE} drains\nerror: Compute service of ${SOURCE} is down\n`);
     }));
 
+  it('is said to have died or to hang when it does not answer, though it has reported not long ago', () =>
+    withCloud({}, async (test) => {
+      test.cloud.computeApi.drainHost = () => Promise.reject(new MessagingTimeoutError('no reply'));
+      const { command, said } = operatorOf(test);
+      expect(await command('drain', SOURCE)).to.equal(1);
+      expect(said()).to.equal(`error: ${SOURCE} has not answered: its process has died, or hangs\n`);
+    }));
+
   it('is watched to its end: its tasks, their ages, how far each migration is, and the time that is left', () =>
     withCloud({ host: { reportIntervalMs: 10 } }, async (test) => {
       const vm = await test.bootActive();
@@ -145,7 +153,7 @@ describe('compute: a host that is told by RPC to drain', () => {
       expect(await Promise.all([text, json]), said()).to.deep.equal([0, 0]);
       const lines = said().split('\n');
       const plain = lines.filter((line) => !line.startsWith('{'));
-      expect(plain).to.contain(`${SOURCE} is exited`);
+      expect(plain).to.contain(`${SOURCE} has ended`);
       expect(plain.find((line) => line.includes(' drains ('))).to.match(
         /^compute-a drains \(an operator has asked for it\): [^,]+, \d+ tasks, 2\d s left$/,
       );
@@ -154,6 +162,23 @@ describe('compute: a host that is told by RPC to drain', () => {
       );
       const [task] = lines.flatMap((line) => tasksIn(line));
       expect(task).to.include({ name: 'live_migration', subject: vm });
+    }));
+
+  it('is watched to an end that leaves something: the command names it, and ends with 1 (COMP-04)', () =>
+    withCloud({ tasksMs: 1 }, async (test) => {
+      const vm = await test.bootActive();
+      const held = test.virt(SOURCE).steps.hold('copy-memory');
+      await test.migrate(vm);
+      await held.reached;
+      const { command, said } = operatorOf(test);
+      expect(await command('drain', SOURCE, '--watch'), said()).to.equal(1);
+      const lines = said().trimEnd().split('\n');
+      const [ended, , task, error, ...more] = lines.slice(
+        lines.indexOf(`${SOURCE} has ended, and left 1 task`),
+      );
+      expect([ended, more]).to.deep.equal([`${SOURCE} has ended, and left 1 task`, []]);
+      expect(task).to.match(/^live_migration +vm1 +0 s +compute-a -> compute-b running/);
+      expect(error).to.equal(`error: What ${SOURCE} has left is seen to by its next start`);
     }));
 
   it('is not watched as JSON by whoever does not watch it', () =>

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
+import { CapturedLog } from '../../support/captured-log.js';
 import {
   allIdle,
   BIGGER,
@@ -244,6 +245,32 @@ describe('a host that starts after it was cut off', () => {
       const { state, guests, allocations } = await outcomeOf(test, building);
       expect({ state, guests, allocations }).to.deep.equal({ state: 'error/-', guests: [], allocations: [] });
     }));
+
+  it('says what it was cut off in, once (GS-102)', async () => {
+    const logger = new CapturedLog();
+    const said = (): string[] => logger.at('info').map(({ message }) => message);
+    await withCloud({ logger }, async (test) => {
+      const [moving, resizing] = [await test.bootActive(), await test.bootActive()];
+      const holds = (['copy-memory', 'copy-disks'] as const).map((step) =>
+        test.virt(SOURCE).steps.hold(step),
+      );
+      await test.migrate(moving);
+      await test.cloud.moves.resize(test.recorded.context, resizing, BIGGER);
+      for (const { reached } of holds) await reached;
+      const building = await test.boot(SOURCE, (one) => {
+        test.cloud.networking.hold(one);
+      });
+      await test.becomes(building, 'building/spawning');
+      await kill(test, SOURCE);
+      await startTwice(test, SOURCE);
+      const all = ['A build was cut off', 'A live migration was cut off', 'A move was cut off'];
+      expect(
+        said()
+          .filter((line) => all.includes(line))
+          .sort(),
+      ).to.deep.equal(all);
+    });
+  });
 
   it('sees to each move for itself (COMP-15)', () =>
     withCloud({}, async (test) => {

@@ -1,5 +1,5 @@
-import { appendFileSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { MessagingTimeoutError, RequestContext, silentLogger } from '@ebbgate/core';
 import type { ServerRequest } from '@ebbgate/rpc';
 import { expect } from 'chai';
@@ -58,6 +58,17 @@ describe('the journal of a host as a file (decision 5)', () => {
       expect(ids(new FileJournal(path, log).entries())).to.deep.equal(['a', 'b']);
       expect(log.at('warn')).to.have.length(1);
       expect(log.ordinaryText()).to.not.contain('torn');
+    }));
+
+  it('says which file cannot be written, and that no request is taken, when its disk is full', () =>
+    inFolder((path) => {
+      mkdirSync(dirname(path), { recursive: true });
+      symlinkSync('/dev/full', `${path}.new`); // takes the place of the journal
+      const journal = new FileJournal(path, silentLogger);
+      expect(() => {
+        journal.write([{ accepted: entry('a') }]);
+      }).to.throw(`Requests cannot be written down in ${path}, so that none is taken: ENOSPC: `);
+      expect(journal.entries()).to.deep.equal([]);
     }));
 
   it('stays small however much goes through it', () =>

@@ -16,6 +16,7 @@ import { eventually } from '../../support/rigs/deadline.js';
 
 const HOST = 'compute-a';
 const WAITS = 'Whether this host is forced down cannot be read yet: the start waits';
+const GOES_ON = 'Whether this host is forced down can be read now: the start goes on';
 let clouds = 0;
 
 interface Early {
@@ -68,7 +69,7 @@ async function waits({ log }: Early): Promise<void> {
 }
 
 describe('a compute host that starts before there is a conductor', () => {
-  it('waits for it, says so once, and then serves (COMP-08)', () =>
+  it('waits for it, says so once, and that it goes on, and then serves (COMP-08)', () =>
     withEarlyHost(async (early) => {
       const { host, log, transport, conductor } = early;
       const started = host.start();
@@ -79,6 +80,7 @@ describe('a compute host that starts before there is a conductor', () => {
       expect(host.process.service.state).to.equal('running');
       expect(await new ComputeApi(transport).call({}, 'get_host_uptime', HOST, {})).to.be.a('string');
       expect(log.at('warn').map(({ message }) => message)).to.deep.equal([WAITS]);
+      expect(log.at('info').map(({ message }) => message)).to.deep.equal([GOES_ON]);
     }));
 
   it('is stopped while it waits, with 0, and has never served (COMP-08, GS-104)', () =>

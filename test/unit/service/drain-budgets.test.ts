@@ -1,4 +1,10 @@
-import { type DrainReport, Service, type StepName, type TaskSnapshot } from '@ebbgate/service';
+import {
+  type DrainReport,
+  Service,
+  type ServiceSnapshot,
+  type StepName,
+  type TaskSnapshot,
+} from '@ebbgate/service';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { deferred, fakeParts, shortBudgets } from './fakes.js';
@@ -185,15 +191,28 @@ describe('budgets of a drain', () => {
     expect(report.unfinished).to.have.length(1);
   });
 
-  it('tell as left what only the exit hook cuts off (COMP-04)', async () => {
+  it('tell as left, in the last report too, what only the exit hook cuts off (COMP-04)', async () => {
     const lifetime = new AbortController();
-    const service = new Service({ ...fakeParts(), onExit: () => lifetime.abort(new Error('cut off')) });
+    const parts = fakeParts();
+    const reports: ServiceSnapshot[] = [];
+    const manager = {
+      ...parts.manager,
+      reportState: (snapshot: ServiceSnapshot) => void reports.push(snapshot),
+    };
+    const onExit = (): void => lifetime.abort(new Error('cut off'));
+    const service = new Service({ ...parts, manager, onExit });
     await service.start();
     const handle = service.registry.open({ name: 'endless' });
     lifetime.signal.addEventListener('abort', () => handle.end(lifetime.signal.reason));
     const report = await service.drain('SIGTERM');
     expect(report.outcome).to.equal('unfinished');
     expect(report.unfinished.map(({ name }) => name)).to.deep.equal(['endless']);
+    const last = reports.at(-1);
+    expect([last?.state, last?.tasks, service.snapshot().tasks]).to.deep.equal([
+      'exited',
+      report.unfinished,
+      report.unfinished,
+    ]);
   });
 
   it('leave no work behind unsaid when a server could not confirm something (COMP-04)', async () => {

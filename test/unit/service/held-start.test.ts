@@ -46,6 +46,7 @@ describe('a service whose start is held', () => {
     expect(logger.texts('warn')).to.deep.equal(['Service compute waits: forced down']);
     opened.resolve();
     await started;
+    expect(logger.texts('info')).to.deep.equal(['Service compute goes on with its start']);
     const after = calls.slice(calls.lastIndexOf(waiting) + 1);
     expect(after.slice(0, 4)).to.deep.equal([
       'initHost',

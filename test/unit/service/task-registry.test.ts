@@ -2,6 +2,7 @@ import { RequestContext, runWithContext } from '@ebbgate/core';
 import { type TaskEvents, type TaskRecord, TaskRegistry } from '@ebbgate/service';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
+import { turn } from '../../support/deferred.js';
 import { deferred, RecordingLogger } from './fakes.js';
 
 describe('task registry', () => {
@@ -151,12 +152,13 @@ describe('task registry', () => {
     await registry.whenIdle();
     const [a, b] = [registry.open({ name: 'a' }), registry.open({ name: 'b' })];
     let idle = false;
-    const waiting = Promise.all([registry.whenIdle(), registry.whenIdle()]).then(() => (idle = true));
+    void Promise.all([registry.whenIdle(), registry.whenIdle()]).then(() => (idle = true));
     a.end();
-    await Promise.resolve();
+    await turn();
     expect(idle).to.equal(false);
     b.end();
-    await waiting;
+    await turn();
+    expect(idle).to.equal(true);
     const again = registry.open({ name: 'c' });
     const later = deferred();
     void registry.whenIdle().then(later.resolve);

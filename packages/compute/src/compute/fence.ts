@@ -132,14 +132,17 @@ export class Fence {
   /** Without the record it is not known whether the host may serve: it is asked for again and again. */
   async #read(signal: AbortSignal): Promise<ServiceRecord | undefined> {
     const { services, host, logger } = this.#parts;
-    let isTold = false;
+    let failures = 0;
     const onFailure = (error: unknown): void => {
       if (error instanceof RecordNotFoundError) throw error;
-      if (!isTold)
+      if (failures === 0)
         logger.warn({ err: error }, 'Whether this host is forced down cannot be read yet: the start waits');
-      isTold = true;
+      failures += 1;
     };
-    return orUndefined(tryAgain(() => services.get('compute', host), onFailure, signal));
+    const record = await orUndefined(tryAgain(() => services.get('compute', host), onFailure, signal));
+    if (failures > 0)
+      logger.info({ host }, 'Whether this host is forced down can be read now: the start goes on');
+    return record;
   }
 }
 

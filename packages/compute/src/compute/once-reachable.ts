@@ -10,9 +10,12 @@ export async function onceReachable(
   part: () => Promise<unknown>,
   signal: AbortSignal,
 ): Promise<void> {
+  let failures = 0;
   const onFailure = (error: unknown): void => {
     if (!(error instanceof MessagingError) || !UNREACHABLE.has(error.code)) throw error;
+    failures += 1;
     logger.warn({ err: error }, 'The records cannot be reached yet: the start waits');
   };
   await tryAgain(part, onFailure, signal);
+  if (failures > 0) logger.info({}, 'The records can be reached now: the start goes on');
 }

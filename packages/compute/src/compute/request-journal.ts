@@ -95,7 +95,7 @@ export class FileJournal implements RequestJournal {
   write(batch: readonly JournalChange[]): void {
     // Begins with the end of a line: what was cut off before it stays alone.
     const text = Buffer.from(`\n${batch.map(textOf).join('\n')}`);
-    appendFileSync(this.#file, text);
+    this.#append(text);
     this.#open.write(batch);
     this.#bytes += text.length;
     try {
@@ -105,6 +105,17 @@ export class FileJournal implements RequestJournal {
         { err: error, path: this.#path },
         'The journal of requests could not be made smaller',
       );
+    }
+  }
+
+  #append(text: Buffer): void {
+    try {
+      appendFileSync(this.#file, text);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new Error(`Requests cannot be written down in ${this.#path}, so that none is taken: ${why}`, {
+        cause: error,
+      });
     }
   }
 

@@ -58,7 +58,7 @@ export interface ServiceReport {
   readonly availabilityZone?: string | null;
   /** When it started, in milliseconds since the epoch; as before by default, at first `reportedAtMs`. */
   readonly startedAtMs?: number;
-  /** How its drain goes; null, by default: it does not drain. */
+  /** How its drain goes, or what it has left; null, by default: it does not drain, or has left nothing. */
   readonly drain?: DrainSight | null;
 }
 

@@ -13,7 +13,6 @@ import { schedulerService } from '../scheduler/scheduler-service.js';
 import { HostEpoch } from '../servicegroup/host-epoch.js';
 import { Liveness } from '../servicegroup/liveness.js';
 import { FakeVirtDriver } from '../virt/fake.js';
-import { HypervisorDirectory } from '../virt/hypervisor-directory.js';
 import { HypervisorNetwork } from '../virt/hypervisor-network.js';
 import { openControl } from './all-in-one-control.js';
 import { HostPart } from './all-in-one-host.js';
@@ -25,7 +24,7 @@ import { jointHealth, openHealth } from './daemon-health.js';
 import type { AllInOneOptions } from './daemon-options.js';
 import { databaseIn, defaultStateDir } from './default-place.js';
 import { HostLog } from './host-log.js';
-import { conductorJournalIn, hostParts, journalIn, virtParts } from './host-parts.js';
+import { conductorJournalIn, hostParts, journalIn, machinesIn, virtParts } from './host-parts.js';
 import { limited, type StartablePart } from './startable-part.js';
 import { withDownTime } from './down-time.js';
 import { Supervisor } from './supervisor.js';
@@ -205,8 +204,7 @@ function hostsOf(
   logger: Logger,
 ): ReadonlyMap<string, HostPart> {
   const print = eventPrinter(options);
-  const network =
-    options.stateDir === undefined ? new HypervisorNetwork() : new HypervisorDirectory(options.stateDir);
+  const network = options.stateDir === undefined ? new HypervisorNetwork() : machinesIn(options.stateDir);
   const shared: Transport = open(logger); // outlives the runs of all hosts; each run has one of its own besides
   const parts = options.hosts.map((name) => {
     const log = new HostLog(logger);

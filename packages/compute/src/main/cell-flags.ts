@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
+import { PLAIN_NAME, PLAIN_NAME_TEXT } from '../plain-name.js';
 
 /** The name of a cell, of the flag that gives it. */
 export function cellNameSchema(flag: string): z.ZodString {
-  return z.string().regex(/^[\w-][\w.-]{0,199}$/, {
-    error: `${flag} must be letters, digits and characters of . _ -`,
-  });
+  return z.string().regex(PLAIN_NAME, { error: `${flag} must be ${PLAIN_NAME_TEXT}` });
 }
 
 /** Which cell a conductor works in. */

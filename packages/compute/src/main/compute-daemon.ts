@@ -5,12 +5,11 @@ import { RemoteNetworking } from '../network/remote.js';
 import { ProcessMetrics } from '../observability/process-metrics.js';
 import { HostEpoch } from '../servicegroup/host-epoch.js';
 import { FakeVirtDriver } from '../virt/fake.js';
-import { HypervisorDirectory } from '../virt/hypervisor-directory.js';
 import { brokerAt, daemonUrl } from './broker.js';
 import { apiOptions, endWithParent, eventPrinter, stderrLog } from './daemon.js';
 import type { ComputeDaemonOptions } from './daemon-options.js';
 import { withDownTime } from './down-time.js';
-import { hostParts, journalIn, virtParts } from './host-parts.js';
+import { hostParts, journalIn, machinesIn, virtParts } from './host-parts.js';
 
 /**
  * `ebbgate-compute compute`: one compute host as a process. It has no database: its records are a conductor's, reached
@@ -40,7 +39,7 @@ export async function runCompute(given: ComputeDaemonOptions): Promise<void> {
     records: new RemoteRecords(transport, stamped),
     networking,
     virt: new FakeVirtDriver(name, {
-      network: new HypervisorDirectory(options.stateDir),
+      network: machinesIn(options.stateDir),
       networking,
       ...virtParts(options, logger),
     }),

@@ -3,6 +3,7 @@ import type { DrainBudgets } from '@ebbgate/service';
 import { z } from 'zod';
 import type { ListenAddress } from '../http/http-server.js';
 import type { ForcedDownStart } from '../compute/fence.js';
+import { PLAIN_NAME, PLAIN_NAME_TEXT } from '../plain-name.js';
 import { type ApiFlags, apiShape, listenSchema } from './api-flags.js';
 import { type CellFlags, cellShape } from './cell-flags.js';
 import { checkFlags, complete, type Sources } from './check-flags.js';
@@ -138,9 +139,7 @@ const whole = (flag: string, min: number, max: number) =>
   number(flag, min, max).int({ error: `--${flag} must be a whole number` });
 /** Hosts are parts of the names of queues, and names of folders. */
 const name = (flag: string) =>
-  z.string().regex(/^[\w-][\w.-]{0,199}$/, {
-    error: `--${flag} must be letters, digits and characters of . _ -`,
-  });
+  z.string().regex(PLAIN_NAME, { error: `--${flag} must be ${PLAIN_NAME_TEXT}` });
 
 const common = {
   transport: z.string().optional(),

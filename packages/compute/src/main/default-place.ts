@@ -14,13 +14,13 @@ export function defaultStateDir(exchange: string): string {
 }
 
 /**
- * Makes a folder when it is not there, for this user alone.
- * @param what - what is in it; `flags`: those by which another one is given
+ * Makes a folder when it is not there.
+ * @param what - what is in it; `flags`: those by which another one is given; `mode`: by default it is for this user alone
  * @throws ConfigurationError (`ERR_CONFIGURATION`) when it cannot be made
  */
-export function makeFolder(folder: string, what: string, flags: string): void {
+export function makeFolder(folder: string, what: string, flags: string, mode = 0o700): void {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    mkdirSync(folder, { recursive: true, mode });
   } catch (error) {
     throw new ConfigurationError(`The folder ${folder} of the ${what} cannot be made: give ${flags}`, {
       cause: error,

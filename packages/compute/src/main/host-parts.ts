@@ -7,7 +7,9 @@ import { parseDatabaseUrl } from '../db/database-url.js';
 import { NO_ORDERS } from '../virt/fake-orders.js';
 import type { FakeVirtOptions } from '../virt/fake.js';
 import { OrdersFile } from '../virt/orders-file.js';
+import { HypervisorDirectory } from '../virt/hypervisor-directory.js';
 import type { HostDaemonOptions } from './daemon-options.js';
+import { makeFolder } from './default-place.js';
 
 type HostParts = Pick<
   ComputeHostOptions,
@@ -22,6 +24,9 @@ type HostParts = Pick<
   | 'shelvedOffloadMs'
   | 'reportIntervalMs'
 >;
+
+/** As far as the user's own mask lets it: the hosts may be those of several. */
+const SHARED = 0o777;
 
 /** What the options say of a compute host itself. */
 export function hostParts(options: HostDaemonOptions): HostParts {
@@ -47,6 +52,15 @@ export function hostParts(options: HostDaemonOptions): HostParts {
       diskGb: options.diskAllocationRatio,
     },
   };
+}
+
+/**
+ * Where the guests of all hosts are.
+ * @throws ConfigurationError (`ERR_CONFIGURATION`) for a folder that cannot be made
+ */
+export function machinesIn(stateDir: string): HypervisorDirectory {
+  makeFolder(stateDir, 'guests', '--state-dir', SHARED);
+  return new HypervisorDirectory(stateDir);
 }
 
 /** Its journal of requests, beside its guests. */

@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { readTopicOverrides, type TopicOverrides, topicTable } from '../rpc/topic-table.js';
 import { CONTROL_EXCHANGE } from '../rpc/topics.js';
+import { PLAIN_NAME, PLAIN_NAME_TEXT } from '../plain-name.js';
 import { readVersionCap } from '../rpc/version-levels.js';
 import { type ConfiguredFlags, readConfigFile } from './config-file.js';
 
 /** The exchange of all topics, of a flag or by default Nova's. It is part of the names of what is at the broker. */
 export const exchangeSchema: z.ZodDefault<z.ZodString> = z
   .string()
-  .regex(/^[\w-][\w.-]{0,199}$/, { error: '--exchange must be letters, digits and characters of . _ -' })
+  .regex(PLAIN_NAME, { error: `--exchange must be ${PLAIN_NAME_TEXT}` })
   .default(CONTROL_EXCHANGE);
 
 /** The flags that say how hosts are called. */

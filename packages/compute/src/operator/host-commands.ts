@@ -1,3 +1,4 @@
+import { MessagingTimeoutError } from '@ebbgate/core';
 import { Command } from 'commander';
 import { DRAIN_REASON, drainHost } from '../api/drain-host.js';
 import { deleteService } from '../api/delete-service.js';
@@ -101,18 +102,27 @@ function drainWork(host: string, given: Given): Work {
   if (json && !watch) throw new OperatorUsageError('--json is given without --watch, for which it is');
   return async ({ api, apiFor, context, machines }, terminal) => {
     await checkHost(api, host);
-    const watched = (): Promise<void> | undefined =>
+    const watched = (): Promise<string | undefined> | undefined =>
       watch ? watchDrain(api, host, terminal, json) : undefined;
     if (machines) {
-      const [code] = await Promise.all([machines.drain(host), watched()]);
+      const [code, otherEnd] = await Promise.all([machines.drain(host), watched()]);
       if (!json) terminal.out(`${host} has ended with ${code}\n`);
+      refuse(otherEnd);
       return;
     }
     const { parts } = await apiFor(host);
-    await drainHost(parts, context, await parts.records.services.get('compute', host), DRAIN_REASON);
+    const service = await parts.records.services.get('compute', host);
+    await drainHost(parts, context, service, DRAIN_REASON).catch((error: unknown) => {
+      if (!(error instanceof MessagingTimeoutError)) throw error;
+      throw new OperatorError(`${host} has not answered: its process has died, or hangs`, { cause: error });
+    });
     if (!watch) terminal.out(`${host} drains\n`);
-    await watched();
+    refuse(await watched());
   };
+}
+
+function refuse(otherEnd: string | undefined): void {
+  if (otherEnd !== undefined) throw new OperatorError(otherEnd);
 }
 
 function machineWork(name: string, host: string, run: MachineRun): Work {

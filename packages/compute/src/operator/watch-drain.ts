@@ -27,9 +27,13 @@ export interface DrainView {
   readonly moves: ReadonlyMap<string, Migration>;
 }
 
+/** A host that is well reports more often, by the default interval. */
+const QUIET_MS = 15_000;
+
 /**
  * Shows what a host that drains waits for, since when, and until when: drawn anew on a terminal, elsewhere a line for each
- * change, or an object of JSON. Resolves when the host has ended.
+ * change, or an object of JSON. Resolves when there is no more to see: with nothing when the host has ended and left nothing,
+ * else with what came instead.
  *
  * @throws what `terminal.signal` aborts with, when the operator has had enough: the drain goes on
  */
@@ -38,16 +42,30 @@ export async function watchDrain(
   host: string,
   terminal: Terminal,
   json: boolean,
-): Promise<void> {
+): Promise<string | undefined> {
   const show = json ? jsonView(terminal) : textView(terminal);
   for (let hasBegun = false; ;) {
     const record = await api.records.services.get('compute', host);
     show(await viewOf(api, record));
-    if (record.state === 'exited') return;
-    if (hasBegun && record.state !== 'draining') return; // it has been started again already
+    if (record.state === 'exited') return leftBy(record);
+    if (hasBegun && record.state !== 'draining') {
+      return `${host} was started again before its end was seen: the log of its last run says how that was`;
+    }
+    if (isSilent(api, record)) {
+      return `${host} has not reported for ${wholeSeconds(Date.now() - record.reportedAtMs)}: its process has died, or does not reach the cloud`;
+    }
     hasBegun ||= record.state === 'draining';
     await sleep(LOOK_MS, undefined, { signal: terminal.signal });
   }
+}
+
+function leftBy({ host, drain }: ServiceRecord): string | undefined {
+  return drain ? `What ${host} has left is seen to by its next start` : undefined;
+}
+
+/** Too long without a report; that it was forced down is another matter, of which it learns, and ends. */
+function isSilent({ liveness }: CloudView, record: ServiceRecord): boolean {
+  return !liveness.isUp({ ...record, forcedDown: false });
 }
 
 async function viewOf(api: CloudView, record: ServiceRecord): Promise<DrainView> {
@@ -67,19 +85,31 @@ async function viewOf(api: CloudView, record: ServiceRecord): Promise<DrainView>
   };
 }
 
-/** The drain on one screen: what is waited for, since when, and how much time is left. */
+/** The drain on one screen: what is waited for, since when, and how much time is left; at its end, what was left. */
 export function drainLines(view: DrainView): readonly string[] {
-  const { host, state, drain, toldMs } = view;
-  if (!drain) return [`${host} is ${state}`];
-  const { reason, step, budgetLeftMs, taskCount, tasks } = drain;
-  const left = budgetLeftMs === null ? 'without a limit' : `${wholeSeconds(budgetLeftMs - toldMs)} left`;
-  const why = reason === null ? '' : ` (${reason})`;
+  const { host, state, drain } = view;
+  if (!drain) return [state === 'exited' ? `${host} has ended` : `${host} is ${state}`];
+  const { taskCount, tasks } = drain;
   const rows = tasks.map((task) => taskRow(view, task));
   return [
-    ...textTable([[`${host} drains${why}: ${step ?? 'it begins'}, ${String(taskCount)} tasks, ${left}`]]),
+    ...textTable([
+      [state === 'exited' ? `${host} has ended, and left ${tasksText(taskCount)}` : drainLine(view, drain)],
+    ]),
     ...(rows.length === 0 ? [] : textTable([['TASK', 'INSTANCE', 'AGE', 'MOVE'], ...rows])),
     ...(taskCount > tasks.length ? [`and ${String(taskCount - tasks.length)} more`] : []),
   ];
+}
+
+function drainLine({ host, toldMs }: DrainView, drain: DrainSight): string {
+  const { reason, step, budgetLeftMs, taskCount } = drain;
+  const left = budgetLeftMs === null ? 'without a limit' : `${wholeSeconds(budgetLeftMs - toldMs)} left`;
+  const why = reason === null ? '' : ` (${reason})`;
+  const quiet = toldMs < QUIET_MS ? '' : `, not heard of for ${wholeSeconds(toldMs)}`;
+  return `${host} drains${why}: ${step ?? 'it begins'}, ${tasksText(taskCount)}, ${left}${quiet}`;
+}
+
+function tasksText(count: number): string {
+  return count === 1 ? '1 task' : `${String(count)} tasks`;
 }
 
 function taskRow({ instances, moves, toldMs }: DrainView, task: TaskSight): readonly string[] {

@@ -1,4 +1,5 @@
 import { ConfigurationError } from '@ebbgate/core';
+import { PLAIN_NAME, PLAIN_NAME_TEXT } from '../plain-name.js';
 import { computeMethods, type MethodRow } from './methods.js';
 import { RPC_TOPIC, RPC_TOPIC_OPS } from './topics.js';
 
@@ -25,13 +26,11 @@ export function topicOf({ opsTopic, rows }: TopicTable, method: string): string 
   return rows.get(method) === 'ops' ? opsTopic : RPC_TOPIC;
 }
 
-const TOPIC_NAME = /^[\w-][\w.-]{0,199}$/;
-
 /** @throws ConfigurationError (`ERR_CONFIGURATION`) that names the topic or the method, and what it may be */
 export function topicTable({ opsTopic = RPC_TOPIC_OPS, topics = {} }: TopicOptions = {}): TopicTable {
-  if (!TOPIC_NAME.test(opsTopic) || opsTopic === RPC_TOPIC) {
+  if (!PLAIN_NAME.test(opsTopic) || opsTopic === RPC_TOPIC) {
     throw new ConfigurationError(
-      `The ops topic must be letters, digits and characters of . _ - and not "${RPC_TOPIC}", not "${opsTopic.slice(0, 64)}"`,
+      `The ops topic must be ${PLAIN_NAME_TEXT}, and not "${RPC_TOPIC}", not "${opsTopic.slice(0, 64)}"`,
     );
   }
   const rows = new Map([...computeMethods].map(([name, { topic }]) => [name, topic]));

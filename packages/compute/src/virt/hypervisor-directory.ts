@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { HypervisorError } from '../errors.js';
+import { PLAIN_NAME, PLAIN_NAME_TEXT } from '../plain-name.js';
 import type { GuestState } from './driver.js';
 import { ImageFolder } from './image-folder.js';
 import type { GuestStore, Hypervisors, ImageStore } from './hypervisors.js';
@@ -159,8 +160,8 @@ function fileOf(root: string, host: string, folder: FolderName, uuid: string): s
 
 /** Hosts and ids come from the wire: none of them may lead out of the folder. */
 function checkName(what: string, name: string): string {
-  if (/^[\w-][\w.-]{0,199}$/.test(name)) return name;
-  throw new HypervisorError(`The name of a ${what} must be letters, digits and characters of . _ -`);
+  if (PLAIN_NAME.test(name)) return name;
+  throw new HypervisorError(`The name of a ${what} must be ${PLAIN_NAME_TEXT}`);
 }
 
 function namesIn(folder: string): readonly string[] {

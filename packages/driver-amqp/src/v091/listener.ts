@@ -224,7 +224,7 @@ export class RabbitListener implements Listener, ConnectionUser {
     if (this.#subscription !== subscription) return;
     this.#subscription = undefined;
     this.#subscribed = false;
-    this.#unsure = subscription.hasSettled;
+    this.#unsure = subscription.isUnsure;
     if (this.#wish !== 'listen') return;
     this.#tell(cause ?? new Error('The connection was lost'));
     // Without a cause it went with its connection: what comes next comes with the next one.

@@ -41,7 +41,9 @@ export class Subscription {
   #acks: Acknowledger | undefined;
   #ended = false;
   #endedBy: Error | undefined;
-  #hasSettled = false;
+  /** How much was settled, and how much of that the broker has processed for sure. */
+  #settled = 0;
+  #confirmed = 0;
   /** What comes is kept, not handed over. */
   #holding = false;
 
@@ -52,9 +54,9 @@ export class Subscription {
     this.#hooks = parts.hooks;
   }
 
-  /** Something was settled on its channel, which the broker confirms at `close` only. */
-  get hasSettled(): boolean {
-    return this.#hasSettled;
+  /** Something was settled on its channel of which the broker has not said that it has processed it. */
+  get isUnsure(): boolean {
+    return this.#settled > this.#confirmed;
   }
 
   /**
@@ -115,12 +117,23 @@ export class Subscription {
     this.#holding = true;
   }
 
-  /** Resolves when the broker has confirmed that it sends no more; or when the channel is gone, to the same effect. */
+  /**
+   * Resolves when the broker has confirmed that it sends no more, and with that what was settled before; or when the channel
+   * is gone, which ends the first as well.
+   */
   async cancel(): Promise<void> {
     const channel = this.#channel;
     if (!channel) return;
     this.#holding = false;
-    await Promise.all(this.#consumers.splice(0).map((tag) => channel.cancel(tag).catch(() => undefined)));
+    this.#acks?.flush();
+    const settled = this.#settled;
+    const answers = this.#consumers.splice(0).map((tag) =>
+      channel.cancel(tag).then(
+        () => true,
+        () => false,
+      ),
+    );
+    if ((await Promise.all(answers)).includes(true)) this.#confirmed = settled; // a channel's commands are processed in order
     this.#releaseKept();
   }
 
@@ -163,7 +176,7 @@ export class Subscription {
   /** False when it was settled before, or went back with its channel. */
   readonly #onSettled = (delivery: RabbitDelivery): boolean => {
     if (!this.#held.delete(delivery)) return false;
-    this.#hasSettled = true;
+    this.#settled += 1;
     if (this.#kept.length > 0) queueMicrotask(this.#handOverNext); // never from within a call of the owner
     return true;
   };

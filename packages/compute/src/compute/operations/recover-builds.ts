@@ -11,6 +11,7 @@ export async function recoverBuilds({ host, records, virt, networking, logger }:
   for (const instance of await records.instances.find({ host, vm_state: 'building' })) {
     const uuid = instance.get('uuid');
     if (instance.get('task_state') === 'deleting') continue;
+    logger.info({ instance: uuid }, 'A build was cut off');
     const attempts = new Attempts(logger, { instance: uuid });
     await attempts.make('removing the guest', () => virt.destroy(uuid));
     await attempts.make('removing the ports', () => networking.deallocate(uuid));

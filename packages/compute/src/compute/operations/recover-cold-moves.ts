@@ -33,6 +33,15 @@ const AT_DESTINATION: Recoveries = new Map<MigrationStatus, Recovery>([
   ['reverted', (host, moves, job) => whileReverting(host, job, () => moves.revertAtDestination.resume(job))],
 ]);
 
+/** The others have mostly ended, and are looked at all the same. */
+const UNDER_WAY: ReadonlySet<MigrationStatus> = new Set([
+  'pre-migrating',
+  'migrating',
+  'post-migrating',
+  'confirming',
+  'reverting',
+]);
+
 function takeUpSource(host: HostContext, { resizeAtSource }: ColdMoveFlows, job: ResizeJob): void {
   const task = job.instance.get('task_state');
   const isHere = job.instance.get('host') === host.host && task !== 'resize_finish' && task !== 'deleting';
@@ -97,6 +106,12 @@ async function recoverOne(
   const status = migration.get('status');
   const recovery = recoveries.get(status);
   if (!recovery || !isCold(migration)) return;
+  const about = {
+    instance: migration.get('instance_uuid'),
+    migration: migration.get('uuid'),
+    status,
+  };
+  if (UNDER_WAY.has(status)) logger.info(about, 'A move was cut off');
   try {
     const instance = await records.instances.get(migration.get('instance_uuid'));
     if (await isBeingEvacuated(host, instance)) return;
@@ -108,9 +123,6 @@ async function recoverOne(
     }
     await recovery(host, moves, resizeJob(context, instance, migration));
   } catch (error) {
-    logger.error(
-      { err: error, migration: migration.get('uuid'), status },
-      'A cold move could not be recovered',
-    );
+    logger.error({ err: error, ...about }, 'A cold move could not be recovered');
   }
 }

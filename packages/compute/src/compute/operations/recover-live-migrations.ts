@@ -25,6 +25,8 @@ export async function recoverLiveMigrations(host: HostContext, context: RequestC
   const left = (await host.records.migrations.find(from)).filter((one) => CUT_OFF.has(one.get('status')));
   for (const migration of [...left, ...(await halfTakenBack(host))]) {
     const uuid = migration.get('instance_uuid');
+    const about = { instance: uuid, migration: migration.get('uuid'), status: migration.get('status') };
+    host.logger.info(about, 'A live migration was cut off');
     beginAction(host, context, 'live_migration', uuid, (signal) =>
       recoverOne(host, context, migration, signal),
     );
