@@ -8,6 +8,7 @@ const OF_TESTS = [
   'openssl',
   'postgresql',
   'nats-server',
+  'redis-sentinel',
   'python3-oslo.messaging',
   'python3-nova',
   'python3-openstackclient',

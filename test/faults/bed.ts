@@ -3,6 +3,7 @@ import {
   Deadline,
   type Delivery,
   type Destination,
+  type DriverFactory,
   type Listener,
   MessagingError,
   type ServerSource,
@@ -79,15 +80,21 @@ export async function failure(work: Promise<unknown>): Promise<MessagingError> {
   throw new TypeError('What was rejected with is none of ours', { cause: error });
 }
 
-/** What one test works with, and what it has to undo. */
-export class Bed {
+/** What one test of a driver works with, and what it has to undo. */
+export class DriverBed<Options extends object> {
   readonly log = new CapturedLog();
+  readonly #driverOf: (options: Partial<Options>) => DriverFactory;
   readonly #undo: (() => unknown)[] = [];
 
+  /** @param driverOf - makes the driver from what a test wants otherwise than others do */
+  constructor(driverOf: (options: Partial<Options>) => DriverFactory) {
+    this.#driverOf = driverOf;
+  }
+
   /** A transport with a log, whose connection need not be there. */
-  transport(url: string, rabbit: RabbitOptions = {}, options: TransportOptions = {}): Transport {
+  transport(url: string, driver: Partial<Options> = {}, options: TransportOptions = {}): Transport {
     const transport = createTransport(url, {
-      drivers: [createRabbitDriver({ ...FAST, ...rabbit })],
+      drivers: [this.#driverOf(driver)],
       logger: this.log,
       sendTimeoutMs: 10_000,
       ...options,
@@ -98,10 +105,10 @@ export class Bed {
 
   async connected(
     url: string,
-    rabbit: RabbitOptions = {},
+    driver: Partial<Options> = {},
     options: TransportOptions = {},
   ): Promise<Transport> {
-    const transport = this.transport(url, rabbit, options);
+    const transport = this.transport(url, driver, options);
     await transport.connect();
     return transport;
   }
@@ -139,5 +146,12 @@ export class Bed {
 
   async end(): Promise<void> {
     for (const undo of this.#undo.splice(0).reverse()) await undo();
+  }
+}
+
+/** The same with the RabbitMQ driver. */
+export class Bed extends DriverBed<RabbitOptions> {
+  constructor() {
+    super((options) => createRabbitDriver({ ...FAST, ...options }));
   }
 }

@@ -8,6 +8,8 @@ export type Role = 'commands' | 'reader';
 
 /** So long the last bytes may take to leave when a connection is ended. */
 const END_MS = 200;
+/** Nodes of a cluster that are asked, one after the other, in the time for one attempt to connect. */
+const NODES_IN_TIME = 3;
 
 /**
  * What ioredis is told of one connection. It connects once and says when it is lost: coming back, and what to do with what
@@ -78,7 +80,7 @@ export function clusterOptions(
     enableReadyCheck: true,
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
-    slotsRefreshTimeout: settings.connectTimeoutMs,
+    slotsRefreshTimeout: Math.ceil(settings.connectTimeoutMs / NODES_IN_TIME),
     redisOptions: { ...base, ...(tls && { tls }) },
   };
 }

@@ -100,7 +100,10 @@ export const PUBLISH: Script = script(
   'publish',
   ROOM,
   `
-if redis.call('EXISTS', KEYS[1]) == 0 then return -1 end
+if redis.call('EXISTS', KEYS[1]) == 0 then
+  redis.call('DEL', KEYS[1]) -- refused by a replica, which may only not have it yet
+  return -1
+end
 local left = room(KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]))
 local taken = 0
 for i = 3, #ARGV, 2 do
@@ -158,6 +161,7 @@ for i = 5, #KEYS do
 end
 local time = now()
 redis.call('PEXPIRE', KEYS[4], life)
+redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', time)
 redis.call('ZADD', KEYS[3], time + life, ARGV[6])
 redis.call('ZADD', KEYS[1], time + lease, consumer)
 reap(KEYS[1], KEYS[2], base, group, time, lease)
@@ -179,6 +183,7 @@ local time = now()
 if not redis.call('ZSCORE', KEYS[1], consumer) then return 0 end
 redis.call('PEXPIRE', KEYS[4], life)
 redis.call('ZADD', KEYS[1], time + lease, consumer)
+redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', time)
 redis.call('ZADD', KEYS[3], time + life, ARGV[6])
 reap(KEYS[1], KEYS[2], base, group, time, lease)
 return 1`,

@@ -4,7 +4,7 @@ import { clusterOptions, type Role, serverOptions } from './client-options.js';
 import type { StoreHost } from './hosts.js';
 import type { RedisSettings } from './options.js';
 import type { Script } from './scripts.js';
-import { ConnectionLostError, refusalOf } from './store-errors.js';
+import { ConnectionLostError, NotWrittenError, refusalOf } from './store-errors.js';
 
 /** What commands are made of. */
 export type Argument = string | Buffer | number;
@@ -20,7 +20,6 @@ export class StoreClient {
   readonly #client: Redis | Cluster;
   #onLost: (cause: Error) => void = () => undefined;
   #lastError: Error | undefined;
-  #isConnected = false;
   #ended = false;
 
   constructor(settings: RedisSettings, hosts: readonly StoreHost[], role: Role) {
@@ -35,12 +34,16 @@ export class StoreClient {
         this.end(undefined);
       });
     }
-    // Of a cluster: a node that is lost takes what was under way to it. While it connects, nodes come and go.
-    for (const event of ['-node', 'node error']) {
-      this.#client.on(event, (reason: unknown) => {
-        if (this.#isConnected) this.end(reason instanceof Error ? reason : undefined);
-      });
-    }
+    // Of a cluster: a master that was reached and is lost takes what was under way to it. Others are done without.
+    this.#client.on('node error', (error: Error) => {
+      this.#lastError = error;
+    });
+    this.#client.on('+node', (node: Redis) => {
+      const onEnd = (): void => {
+        if (node.options.readOnly !== true) this.end(undefined);
+      };
+      node.once('ready', () => node.once('end', onEnd));
+    });
   }
 
   #make(settings: RedisSettings, role: Role): Redis | Cluster {
@@ -54,7 +57,6 @@ export class StoreClient {
     try {
       const late = (): Error => new ConnectionLostError('The store did not answer in time');
       await within(this.#client.connect(), { timeoutMs, signal }, late);
-      this.#isConnected = true;
     } catch (error) {
       const cause = this.#lastError ?? error;
       this.end(undefined);
@@ -71,8 +73,11 @@ export class StoreClient {
     try {
       return await this.#client.callBuffer(command, args);
     } catch (error) {
-      if (refusalOf(error) === 'lost') this.end(error as Error); // an error of the store's
-      throw error;
+      const refusal = refusalOf(error);
+      if (refusal === 'lost') this.end(error as Error); // an error of the store's
+      if (refusal === undefined) this.end(undefined); // a node cannot be reached: what was under way there has no answer
+      if (!isNotWritten(error)) throw error;
+      throw new NotWrittenError('The connection was lost', { cause: error });
     }
   }
 
@@ -102,4 +107,9 @@ export class StoreClient {
     this.#client.disconnect();
     this.#onLost(redactedCause(cause ?? this.#lastError ?? new Error('closed by the store')));
   }
+}
+
+/** So ioredis words that it has no connection that it could write to: it has no class or code for it. */
+function isNotWritten(error: unknown): boolean {
+  return error instanceof Error && error.message.includes('enableOfflineQueue options is false');
 }

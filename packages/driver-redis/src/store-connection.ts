@@ -16,7 +16,7 @@ import { openCommands } from './open-client.js';
 import type { RedisSettings } from './options.js';
 import { StoreClock } from './store-clock.js';
 import type { StoreClient } from './store-client.js';
-import { refusalOf } from './store-errors.js';
+import { ConnectionLostError, refusalOf } from './store-errors.js';
 
 /** An orderly end waits so long for the answers that are still to come. */
 const LAST_ANSWERS_MS = 1_000;
@@ -173,10 +173,7 @@ export class StoreConnection {
       return 0;
     }
     const since = performance.now();
-    const heartbeat = setInterval(
-      () => void client.call('ping', []).catch(() => undefined),
-      this.#settings.heartbeatMs,
-    );
+    const heartbeat = setInterval(() => void this.#beat(client), this.#settings.heartbeatMs);
     this.#client = client;
     this.#lastError = undefined;
     this.#change('connected');
@@ -188,6 +185,19 @@ export class StoreConnection {
     for (const user of [...this.users]) user.onDown(cause);
     this.#change('disconnected', cause); // unless closed
     return performance.now() - since;
+  }
+
+  /**
+   * Answers come in order, so one that is missing means that the connection is dead, or that its bytes are out of step: then
+   * there is no silence by which that is noticed.
+   */
+  async #beat(client: StoreClient): Promise<void> {
+    const late = (): Error => new ConnectionLostError('The store did not answer in time');
+    try {
+      await within(client.call('ping', []), { timeoutMs: this.#settings.commandTimeoutMs }, late);
+    } catch (error) {
+      if (error instanceof ConnectionLostError) client.end(error);
+    }
   }
 
   #failedAt(hosts: readonly StoreHost[], error: unknown): Error {

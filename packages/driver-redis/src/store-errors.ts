@@ -36,12 +36,19 @@ export function refusalOf(error: unknown): Refusal | undefined {
   // An error within a script is told in its words, behind ours: `ERR Error running script … @user_script:3: OOM …`.
   for (const [word, refusal] of REFUSALS) if (new RegExp(`\\b${word} `).test(error.message)) return refusal;
   if (/^ERR (?:invalid password|AUTH|Client sent AUTH)/i.test(error.message)) return 'denied';
+  // What NOPERM is within a script: a command, or a key, that its user may not touch.
+  if (error.message.includes("The user executing the script can't")) return 'denied';
   return error.message.startsWith('ERR max number of clients') ? 'lost' : 'other';
 }
 
 /** The connection is gone, or as good as gone: what was under way may have been done or not. */
 export class ConnectionLostError extends Error {
   override readonly name: string = 'ConnectionLostError';
+}
+
+/** The connection was gone before: nothing was written of what was to be sent. */
+export class NotWrittenError extends ConnectionLostError {
+  override readonly name: string = 'NotWrittenError';
 }
 
 /** The error of the family for one of the store's or of the client's, without anything secret. */

@@ -83,6 +83,7 @@ export class RedisServer {
       bind: '127.0.0.1',
       port: String(this.port),
       dir: this.#folder.path,
+      'set-proc-title': 'no', // which would be written over the word by which the watchdog knows it
       save: '',
       appendonly: 'no',
       ...this.#config,

@@ -1,0 +1,97 @@
+import type { Transport } from '@ebbgate/core';
+import { expect } from 'chai';
+import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
+import { eventually } from '../support/rigs/deadline.js';
+import { RedisSentinel } from '../support/rigs/redis-sentinel.js';
+import { source } from './bed.js';
+import { isWhole, RedisDriverBed } from './redis-bed.js';
+import { Traffic } from './traffic.js';
+
+const WAIT_MS = 30_000;
+const CALL_MS = 4_000;
+
+describe('Redis with Sentinel', function () {
+  this.timeout(120_000);
+  let set: RedisSentinel;
+  let bed: RedisDriverBed;
+
+  before(async () => {
+    set = await RedisSentinel.start({ sentinels: 3 });
+  });
+
+  after(() => set.dispose());
+
+  beforeEach(() => {
+    bed = new RedisDriverBed();
+  });
+
+  afterEach(() => bed.end());
+
+  const url = (): string => `redis+sentinel://${set.hosts.join(',')}/${set.name}`;
+
+  async function traffic(): Promise<{ going: Traffic; all: readonly [Transport, Transport] }> {
+    const where = source();
+    const ran = new Map<string, number>();
+    const all = [await bed.connected(url()), await bed.connected(url())] as const;
+    await bed.serve(all[0], where, Traffic.endpoint(ran), { duplicateWindow: 100_000 });
+    const going = new Traffic(bed.client(all[1], where, { timeoutMs: CALL_MS }), ran);
+    bed.onEnd(() => going.stop());
+    await going.goesOn('calls', WAIT_MS);
+    return { going, all };
+  }
+
+  it('follows the master through an orderly fail-over under calls and casts: all settle, none runs twice, what was confirmed runs (REDIS-10, AMQP-15, AMQP-02, AMQP-03, AMQP-35)', async () => {
+    const { going, all } = await traffic();
+    for (let times = 0; times < 2; times += 1) {
+      const confirmed = going.confirmed.length;
+      await set.failOver();
+      await bed.whole(...all);
+      await going.goesOn('calls on the new master', WAIT_MS);
+      expect(going.confirmed.length).to.be.above(confirmed);
+    }
+    await going.end(CALL_MS + WAIT_MS);
+    expect(going.wrong.map(String)).to.deep.equal([]);
+    expect(going.twice).to.deep.equal([]);
+    // Replication is asynchronous: what the old master confirmed in the last moment may not have reached the new one.
+    await eventually(
+      'the confirmed casts to run',
+      WAIT_MS,
+      () => going.missing.length <= going.confirmed.length / 50,
+    );
+  });
+
+  it('comes through the death and the hang of a master (REDIS-10, REDIS-08, AMQP-14, AMQP-02)', async () => {
+    const { going, all } = await traffic();
+    for (const how of ['kill', 'pause'] as const) {
+      const replica = await set.find('replica');
+      const lost = await set[how]('master');
+      await set.becomesMaster(replica);
+      await going.goesOn(`calls on the new master after ${how}`, WAIT_MS);
+      await bed.whole(...all);
+      if (how === 'kill') await lost.start();
+      else lost.resume();
+      await set.whole();
+      await going.goesOn('calls with the old one as the replica', WAIT_MS);
+      expect(all.every(isWhole)).to.equal(true);
+    }
+    await going.end(CALL_MS + WAIT_MS);
+    expect(going.wrong.map(String)).to.deep.equal([]);
+    expect(going.twice).to.deep.equal([]);
+    await eventually(
+      'the confirmed casts to run',
+      WAIT_MS,
+      () => going.missing.length <= going.confirmed.length / 50,
+    );
+  });
+
+  it('connects with whatever Sentinels are left, and goes on when one dies (AMQP-15, AMQP-16)', async () => {
+    const dead = await set.kill('sentinel');
+    try {
+      const { going } = await traffic();
+      await going.end(CALL_MS + WAIT_MS);
+      expect([going.failed, going.wrong, going.missing]).to.deep.equal([[], [], []]);
+    } finally {
+      await dead.start();
+    }
+  });
+});
