@@ -1,163 +1,82 @@
 import * as core from '@ebbgate/core';
-import { type ApiError, JetStreamApiError } from '@nats-io/jetstream';
-import { Link, type Session } from './link.js';
-import { NatsListener, type ListenerParts } from './listener.js';
+import type { Destination, ListenOptions, PublishOptions, ServerSource, WireMessage } from '@ebbgate/core';
+import { Link } from './link.js';
+import { inTime, type Listener, type OnDelivery, openListener } from './listener.js';
 import { driverError, headOf, isNobody } from './messages.js';
-import { nameOf, privateQueue, type Queue, SHARED, sharedQueue, subjectOf } from './queues.js';
+import { privateQueue, sharedQueue, subjectOf } from './queues.js';
 
-const REPLY_CREDIT = 256;
-const CLOSE_LIMIT_MS = 3000;
-/** Node's timers hold no more. */
-const LONGEST_MS = 2 ** 31 - 1;
-/** The server takes 2 ** 20 if it is not told otherwise, and the header counts. */
-const MOST_BYTES = 1_000_000;
-/** The options of a URL, in seconds. */
-const DEFAULTS = { ack_wait: 30, heartbeat: 10 };
+const MOST_BYTES = 1_000_000; // the server takes 2 ** 20 if it is not told otherwise, and the headers count
 
 class NatsDriver implements core.Driver {
   readonly features: core.DriverFeatures = {
     ...{ undeliverable: true, expiry: false, release: true, redelivered: true, fanout: true },
     ...{ durable: true, crossProcess: true, ordered: true, isolatedNames: true, maxMessageBytes: MOST_BYTES },
   };
-  readonly #ackWaitMs: number;
-  readonly #events: core.DriverEvents;
   readonly #link: Link;
-  /** The reply queue is one, too: of replies alone. */
-  readonly #listeners = new Set<NatsListener>();
 
-  constructor(url: core.TransportUrl, events: core.DriverEvents) {
-    core.refuseUnknown(Object.fromEntries(url.query), Object.keys(DEFAULTS));
-    if (url.hosts.length === 0 || url.virtualHost || url.scheme !== 'nats')
+  constructor({ scheme, hosts, virtualHost, query }: core.TransportUrl, events: core.DriverEvents) {
+    core.refuseUnknown(Object.fromEntries(query), ['ack_wait']);
+    if (hosts.length === 0 || virtualHost || scheme !== 'nats')
       throw new core.ConfigurationError('A URL for NATS is nats://user:password@host:port/ with options');
-    this.#ackWaitMs = seconds(url, 'ack_wait') * 1000;
-    this.#events = events;
-    this.#link = new Link(url, seconds(url, 'heartbeat') * 1000, {
-      connection: (state, cause) => events.connection(state, cause),
-      error: (error) => events.error(error),
-      begun: () => this.#listeners.forEach((each) => void each.revive()),
-      lost: (cause) => this.#listeners.forEach((each) => each.lost(cause)),
-    });
+    const text = query.get('ack_wait') ?? '30';
+    const seconds = Number(text);
+    if (!(seconds > 0 && seconds < 1e6))
+      throw new core.ConfigurationError(`ack_wait must be seconds above 0, not "${text}"`);
+    this.#link = new Link(hosts, seconds * 1000, events);
   }
 
-  async connect(deadline: core.Deadline): Promise<void> {
-    await this.#link.ready(deadline);
+  async connect({ remainingMs }: core.Deadline): Promise<void> {
+    await this.#link.ready(remainingMs);
   }
 
   status(): core.DriverStatus {
-    const { state: connection, cause } = this.#link;
-    return { connection, cause, listeners: [...this.#listeners].flatMap(({ status }) => status ?? []) };
+    const { state: connection, cause, listeners } = this.#link;
+    return { connection, cause, listeners: [...listeners].flatMap((each) => each.status() ?? []) };
   }
 
-  async publish(
-    to: core.Destination,
-    message: core.WireMessage,
-    { deadline, mandatory, retry }: core.PublishOptions,
-  ): Promise<void> {
-    const { length } = message.body.encode();
-    if (length > MOST_BYTES) throw new core.MessageDeliveryError(`${length} bytes are too many`);
-    const { session, cause, closing } = this.#link;
-    if (retry === 0 && !session && !closing.signal.aborted)
-      throw new core.MessageDeliveryError('Not connected', { cause });
-    const sent = this.#send(await this.#link.ready(deadline), to, message, deadline);
-    const late = (): Error => new core.MessageDeliveryError('Not confirmed in time', { outcome: 'unknown' });
-    const limits = { timeoutMs: deadline.remainingMs, signal: closing.signal };
-    const isTaken = await core.within(sent, limits, late);
-    if (!isTaken && mandatory && to.kind !== 'fanout')
-      throw new core.MessageUndeliverableError(`There is no such ${to.kind}`);
+  async publish(to: Destination, message: WireMessage, options: PublishOptions): Promise<void> {
+    const { deadline, mandatory, retry } = options;
+    const body = message.body.encode();
+    if (body.length > MOST_BYTES) throw new core.MessageDeliveryError(`${body.length} bytes are too many`);
+    const { manager } = await this.#link.ready(retry === 0 ? 0 : deadline.remainingMs);
+    const send = async (): Promise<void> => {
+      const { stream, name } = privateQueue(to); // its stream takes what nobody waits for, and says nothing
+      if (to.kind === 'reply') await manager.consumers.info(stream.name, name);
+      const timeout = Math.min(Math.max(deadline.remainingMs, 1), 2 ** 31 - 1); // Node's timers hold no more
+      await manager.jetstream().publish(subjectOf(to), body, { headers: headOf(message), timeout });
+    };
+    await this.#link.unlessClosed(send()).catch((error: unknown) => {
+      if (!isNobody(error)) throw driverError(error, 'unknown');
+      if (mandatory && to.kind !== 'fanout') throw new core.MessageUndeliverableError(`No such ${to.kind}`);
+    });
   }
 
-  async listen(
-    source: core.ServerSource,
-    { credit }: core.ListenOptions,
-    onDelivery: (delivery: core.Delivery) => void,
-  ): Promise<core.Listener> {
-    const { exchange, topic } = source;
+  listen(source: ServerSource, { credit }: ListenOptions, onDelivery: OnDelivery): Promise<Listener> {
     const queues = [
-      sharedQueue({ kind: 'server', ...source }, this.#ackWaitMs),
-      sharedQueue({ kind: 'topic', exchange, topic }, this.#ackWaitMs),
-      privateQueue(`fanout_${core.secretId()}`, { kind: 'fanout', exchange, topic }, this.#ackWaitMs),
+      sharedQueue({ ...source, kind: 'server' }),
+      sharedQueue({ ...source, kind: 'topic' }),
+      privateQueue({ ...source, kind: 'fanout' }, core.secretId()),
     ];
-    return this.#open({ queues, credit, source, onDelivery });
+    return openListener(this.#link, queues, { credit, source, onDelivery });
   }
 
-  async openReplyQueue(onReply: (message: core.WireMessage) => void): Promise<core.ReplyQueue> {
+  async openReplyQueue(onReply: (message: WireMessage) => void): Promise<core.ReplyQueue> {
     const address = core.secretId();
+    const queues = [privateQueue({ kind: 'reply', address })];
     const onDelivery = (delivery: core.Delivery): void => {
       void delivery.accept();
       onReply(delivery.message);
     };
-    const queues = [this.#replyQueue(address)];
-    const listener = await this.#open({ queues, credit: REPLY_CREDIT, source: undefined, onDelivery });
-    const close = async (): Promise<void> => {
-      await listener.close();
-    };
-    return { address, close };
+    const listener = await openListener(this.#link, queues, { credit: 256, onDelivery });
+    return { address, close: () => listener.close().then(() => undefined) };
   }
 
   async close(): Promise<void> {
     this.#link.closing.abort(new core.TransportClosedError('The NATS driver is closed'));
-    const closing = Promise.all([...this.#listeners].map((each) => each.close()));
-    const late = (): Error => new Error('late'); // the server gives away what is left
-    await core.within(closing, { timeoutMs: CLOSE_LIMIT_MS }, late).catch(() => undefined);
-    this.#listeners.clear();
+    // What is left by then the server gives to others.
+    await inTime(Promise.all([...this.#link.listeners].map((each) => each.close())), 3000);
     await this.#link.close();
   }
-
-  async #open(
-    parts: Omit<ListenerParts, 'link' | 'events' | 'ackWaitMs' | 'onClosed'>,
-  ): Promise<NatsListener> {
-    const onClosed = () => this.#listeners.delete(listener);
-    const shared = { link: this.#link, events: this.#events, ackWaitMs: this.#ackWaitMs };
-    const listener: NatsListener = new NatsListener({ ...parts, ...shared, onClosed });
-    this.#listeners.add(listener);
-    try {
-      const never = (): Error => new Error('it has no limit');
-      await core.within(listener.start(), { signal: this.#link.closing.signal }, never);
-      return listener;
-    } catch (error) {
-      void listener.close();
-      throw driverError(error);
-    }
-  }
-
-  #replyQueue(address: string): Queue {
-    const to = { kind: 'reply', address } as const;
-    return privateQueue(`reply_${nameOf(to)}`, to, this.#ackWaitMs);
-  }
-
-  /** Resolves with true when it is stored, and with false when nobody is there for whom it could be. */
-  async #send(
-    { connection, manager }: Session,
-    to: core.Destination,
-    message: core.WireMessage,
-    { remainingMs }: core.Deadline,
-  ): Promise<boolean> {
-    const how = { headers: headOf(message), timeout: Math.min(Math.max(remainingMs, 1), LONGEST_MS) };
-    try {
-      // The shared stream takes what nobody waits for, and says nothing.
-      if (to.kind === 'reply')
-        await manager.consumers.info(SHARED.name, this.#replyQueue(to.address).consumer);
-    } catch (error) {
-      if (isNobody(error)) return false;
-      throw driverError(error);
-    }
-    try {
-      const answer = await connection.request(subjectOf(to), message.body.encode(), how);
-      const { error } = answer.json<{ readonly error?: ApiError }>();
-      if (error) throw new JetStreamApiError(error);
-      return true;
-    } catch (error) {
-      if (isNobody(error)) return false;
-      throw driverError(error, 'unknown');
-    }
-  }
-}
-
-/** An option in seconds. @throws ConfigurationError with the name, the value and what would be right */
-function seconds({ query }: core.TransportUrl, name: keyof typeof DEFAULTS): number {
-  const value = Number(query.get(name) ?? DEFAULTS[name]);
-  if (value > 0 && value < 1e6) return value;
-  throw new core.ConfigurationError(`${name} must be seconds above 0, not "${String(query.get(name))}"`);
 }
 
 /** The driver of `nats://`. */

@@ -1,99 +1,77 @@
-import * as core from '@ebbgate/core';
-import { createInbox, type Msg, nanos } from '@nats-io/transport-node';
-import { END_LIMIT_MS, type Session } from './link.js';
-import type { Queue } from './queues.js';
+import { createInbox, deferred, nanos, type Subscription } from '@nats-io/transport-node';
+import type { Deliveries } from './deliveries.js';
+import type { Link, Session } from './link.js';
+import { driverError } from './messages.js';
+import { declare, type Queue } from './queues.js';
 
-const PULL_MS = 30_000;
-/** A pull to which the server has said nothing for so long after its end is lost. */
-const GRACE_MS = 5000;
+export type Lane = ReturnType<typeof openLane>;
 
-/** The room that a listener has, over all its lanes, and the pulls that wait for some. */
-export class Room {
-  #waiting: (() => void)[] = [];
-  free: number;
+/** Keeps one queue subscribed, over all sessions, until it is ended: that resolves when the server sends no more. */
+export function openLane(link: Link, queue: Queue, held: Deliveries, onChange: (cause?: Error) => void) {
+  const opened = deferred<unknown>();
+  let [failures, isEnded] = [0, false];
+  let inbox: Subscription | undefined;
 
-  constructor(credit: number) {
-    this.free = credit;
-  }
-
-  give(): void {
-    this.free += 1;
-    for (const pull of this.#waiting.splice(0)) pull();
-  }
-
-  wait(pull: () => void, isFirst: boolean): void {
-    if (isFirst) this.#waiting.unshift(pull);
-    else this.#waiting.push(pull);
-  }
-}
-
-/** What becomes of what a lane receives. */
-export interface LaneEvents {
-  message(msg: Msg): void;
-  lost(error: Error): void;
+  const live = async (session: Session): Promise<void> => {
+    if (!isEnded) await declare(session.manager, queue, link.silenceMs);
+    if (isEnded) return;
+    inbox = session.connection.subscribe(createInbox());
+    held.begin();
+    opened.resolve();
+    onChange();
+    await receive(session, queue, inbox, held);
+  };
+  const onFailure = (reason: unknown): Promise<void> => {
+    const error = driverError(reason);
+    failures = inbox ? 0 : failures + 1;
+    inbox = undefined;
+    held.forget(queue.subject);
+    opened.reject(error);
+    onChange(error);
+    if (failures === 2) link.events.error(error);
+    return link.pause(failures);
+  };
+  const run = async (): Promise<void> => {
+    while (!isEnded && !link.closing.signal.aborted) await link.ready().then(live).catch(onFailure);
+  };
+  const running = run();
+  const end = async (): Promise<void> => {
+    isEnded = true;
+    inbox?.drain().catch(() => undefined); // what it had received is handed over in any case
+    held.changed();
+    // A look at the consumer makes the server forget the pull: version 2.9 counts wrong when a message meets it.
+    const look = link.session?.manager.consumers.info(queue.stream.name, queue.name);
+    if (look) await Promise.allSettled([running, look]);
+  };
+  opened.catch(() => undefined); // perhaps nobody waits for it
+  return { opened, isOpen: () => inbox !== undefined, end };
 }
 
 /**
- * Pulls from one queue, one pull at a time, for as many messages as there is room. All lanes of a listener do so at
- * the same time: what then has no place goes back at once, for a sibling, and its lane is the next to get one.
- *
- * By hand rather than by the client's `fetch`, which forgets at its end what is on its way to it.
- *
- * @returns ends it: resolves when the server sends no more, and what it had sent has been handed over
+ * Asks for as much as there is room for, as is done for the other queues at the same time. What then has no place goes
+ * back at once, and all that follows it before the next pull: so they keep their order.
  */
-export function openLane(
-  session: Session,
-  queue: Queue,
-  room: Room,
-  events: LaneEvents,
-): () => Promise<void> {
-  const { connection, manager } = session;
-  const { stream, consumer } = queue;
-  const inbox = createInbox();
-  /** Once one has gone back all of the same pull do, and before the next pull: so they keep their order. */
+async function receive({ connection }: Session, queue: Queue, inbox: Subscription, held: Deliveries) {
   const returned: Promise<unknown>[] = [];
   let asked = 0;
-  let timer: NodeJS.Timeout | undefined;
-  let isEnded = false;
-
-  const pull = (isFirst = false): void => {
-    if (isEnded || connection.isClosed()) return;
-    if (room.free === 0) return room.wait(pull, isFirst);
-    asked = room.free;
-    timer = setTimeout(over, PULL_MS + GRACE_MS);
-    const payload = JSON.stringify({ batch: asked, expires: nanos(PULL_MS) });
-    connection.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`, payload, { reply: inbox });
+  const ask = async (): Promise<void> => {
+    const isFirst = returned.length > 0;
+    await Promise.all(returned.splice(0));
+    while (held.room() === 0 && !inbox.isDraining()) await held.change(isFirst);
+    if (inbox.isDraining() || connection.isClosed()) return;
+    asked = held.room();
+    const payload = JSON.stringify({ batch: asked, expires: nanos(30_000) });
+    const subject = `$JS.API.CONSUMER.MSG.NEXT.${queue.stream.name}.${queue.name}`;
+    connection.publish(subject, payload, { reply: inbox.getSubject() });
   };
-  const over = (): void => {
-    clearTimeout(timer);
-    if (returned.length === 0) pull();
-    else void Promise.all(returned.splice(0)).then(() => pull(true));
-  };
-  const receive = (error: Error | null, msg: Msg): void => {
-    const { reply, headers: { code = 0, description = '' } = {} } = msg;
-    if (!error && !reply && code === 408) return over(); // nothing came in time
-    if (error || !reply)
-      return isEnded ? undefined : events.lost(error ?? new Error(`${code} ${description}`));
-    if (room.free > 0 && returned.length === 0) {
-      room.free -= 1;
-      events.message(msg);
-    } else {
-      const sent = connection.request(reply, '-NAK', { timeout: END_LIMIT_MS });
-      returned.push(sent.catch(() => undefined)); // not confirmed: it comes again after the ack_wait
-    }
-    asked -= 1;
-    if (asked === 0) over();
-  };
-
-  const subscription = connection.subscribe(inbox, { callback: receive });
-  pull();
-  return async () => {
-    isEnded = true;
-    clearTimeout(timer);
-    if (connection.isClosed()) return;
-    // A look at the consumer makes the server forget the pull: version 2.9 counts wrong when a message meets it.
-    const drained = subscription.drain().then(() => manager.consumers.info(stream, consumer));
-    const limit = { timeoutMs: END_LIMIT_MS };
-    await core.within(drained, limit, () => new Error('late')).catch(() => undefined);
-  };
+  await ask();
+  for await (const msg of inbox) {
+    const { code = 0, description = '' } = msg.headers ?? {};
+    if (!msg.reply && code !== 408) throw new Error(`${code} ${description}`);
+    asked = msg.reply ? asked - 1 : 0; // or nothing came in time
+    if (msg.reply && held.room() > 0 && returned.length === 0) held.add(msg, connection);
+    else if (msg.reply) returned.push(held.send(msg, connection, '-NAK'));
+    if (asked === 0) await ask();
+  }
+  if (!inbox.isDraining()) throw new Error('the connection was closed');
 }

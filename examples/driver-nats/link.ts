@@ -3,15 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as core from '@ebbgate/core';
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { connect, deferred, type NatsConnection } from '@nats-io/transport-node';
+import type { Listener } from './listener.js';
 import { driverError } from './messages.js';
-import { SHARED } from './queues.js';
 
-/** What ends waits no longer for its confirmation. */
-export const END_LIMIT_MS = 2000;
-const CONNECT_LIMIT_MS = 5000;
-const [FIRST_DELAY_MS, MOST_DELAY_MS] = [100, 5000];
-/** A session that has lasted so long begins the delays anew. */
-const STABLE_MS = 10_000;
+const timeout = 5000; // what is not answered by then counts as lost
 
 /** One connection, from its beginning to its end: what was received on it is settled on it. */
 export interface Session {
@@ -19,45 +14,46 @@ export interface Session {
   readonly manager: JetStreamManager;
 }
 
-/** What is told when. */
-export interface LinkEvents extends Pick<core.DriverEvents, 'connection' | 'error'> {
-  begun(): void;
-  lost(cause: Error): void;
-}
-
 /**
  * One session after another. The client could connect again by itself, but would then also send what was written before,
  * when its senders have long been told that it was not.
  */
 export class Link {
+  readonly events: core.DriverEvents;
+  /** Milliseconds of silence after which each side takes the other for dead. */
+  readonly silenceMs: number;
+  readonly #hosts: readonly core.TransportHost[];
+  /** The reply queue is one, too: of replies alone. */
+  readonly listeners = new Set<Listener>();
   readonly closing = new AbortController();
-  readonly #url: core.TransportUrl;
-  readonly #heartbeatMs: number;
-  readonly #events: LinkEvents;
   /** Deliveries must not come in the context of whoever happened to send first. */
-  readonly #scope = new AsyncResource('NatsLink');
-  #running: Promise<void> | undefined;
-  #next = nextSession();
+  readonly scope = new AsyncResource('NatsLink');
   session: Session | undefined;
   state: core.ConnectionState = 'idle';
   cause: Error | undefined;
+  #next = deferred<Session>();
+  #running: Promise<void> | undefined;
 
-  constructor(url: core.TransportUrl, heartbeatMs: number, events: LinkEvents) {
-    [this.#url, this.#heartbeatMs, this.#events] = [url, heartbeatMs, events];
+  constructor(hosts: readonly core.TransportHost[], silenceMs: number, events: core.DriverEvents) {
+    [this.#hosts, this.silenceMs, this.events] = [hosts, silenceMs, events];
   }
 
   /** The session, or the next one; begins to connect when nobody has yet. */
-  async ready(deadline?: core.Deadline): Promise<Session> {
-    const { signal } = this.closing;
-    signal.throwIfAborted();
-    this.#running ??= this.#scope.runInAsyncScope(() => this.#run());
+  async ready(timeoutMs?: number): Promise<Session> {
+    if (!this.closing.signal.aborted) this.#running ??= this.scope.runInAsyncScope(() => this.#run());
+    return this.unlessClosed(this.#next, timeoutMs);
+  }
+
+  /** What was begun, but no longer than until the driver is closed. */
+  unlessClosed<T>(work: Promise<T>, timeoutMs?: number): Promise<T> {
+    const limits = { signal: this.closing.signal, ...(timeoutMs !== undefined && { timeoutMs }) };
     const late = (): Error => new core.MessageDeliveryError('Not connected in time', { cause: this.cause });
-    return core.within(this.#next, { signal, ...(deadline && { timeoutMs: deadline.remainingMs }) }, late);
+    return core.within(work, limits, late);
   }
 
   /** Waits before another attempt, longer after each. */
   async pause(failures: number): Promise<void> {
-    const delayMs = Math.min(FIRST_DELAY_MS * 2 ** failures, MOST_DELAY_MS) * (0.5 + Math.random());
+    const delayMs = Math.min(100 * 2 ** failures, 5000) * (0.5 + Math.random());
     await sleep(delayMs, undefined, { signal: this.closing.signal }).catch(() => undefined);
   }
 
@@ -71,66 +67,40 @@ export class Link {
     this.#become('connecting');
     for (let failures = 0; ; failures += 1) {
       const begun = performance.now();
-      const cause = await this.#open().then((session) => this.#live(session), driverError);
+      const cause = await this.#live().catch(driverError);
       if (this.closing.signal.aborted) return;
-      const isTold = this.state !== 'disconnected' || this.cause?.message === cause.message;
-      if (!isTold) this.#events.error(cause);
-      if (cause instanceof core.AuthenticationError) this.#renew(cause);
+      const isRefused = cause instanceof core.AuthenticationError;
+      this.#next.catch(() => undefined); // perhaps nobody waits for it
+      if (isRefused) this.#next.reject(cause);
+      if (isRefused || this.session) [this.session, this.#next] = [undefined, deferred()];
       this.#become('disconnected', cause);
-      if (performance.now() - begun > STABLE_MS) failures = 0;
+      if (performance.now() - begun > 10_000) failures = 0; // it was stable
       await this.pause(failures);
     }
   }
 
-  async #open(): Promise<Session> {
-    const { hosts } = this.#url;
-    const host = hosts[Math.floor(Math.random() * hosts.length)];
-    if (!host) throw new Error('the URL has no host');
+  /** One session. @returns the reason of its end */
+  async #live(): Promise<Error> {
+    const host = this.#hosts[Math.floor(Math.random() * this.#hosts.length)];
+    if (!host) throw new core.ConfigurationError('The URL has no host');
     const { hostname, port = 4222, username: user, password: pass } = host;
     const connection = await connect({
-      servers: `${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`,
-      ...{ user, pass, timeout: CONNECT_LIMIT_MS, noAsyncTraces: true },
-      ...{ reconnect: false, ignoreClusterUpdates: true, pingInterval: this.#heartbeatMs },
+      ...{ servers: new core.TransportHost({ hostname, port }).format(), user, pass, timeout },
+      ...{ reconnect: false, ignoreClusterUpdates: true, pingInterval: this.silenceMs },
     });
-    try {
-      const manager = await jetstreamManager(connection, { checkAPI: false, timeout: CONNECT_LIMIT_MS });
-      await manager.streams.add(SHARED);
-      this.closing.signal.throwIfAborted();
-      return { connection, manager };
-    } catch (error) {
-      await connection.close();
-      throw error;
-    }
-  }
-
-  /** Resolves with the reason of its end. */
-  async #live(session: Session): Promise<Error> {
-    this.session = session;
-    this.#next.resolve(session);
+    const manager = await jetstreamManager(connection, { checkAPI: false, timeout });
+    if (this.closing.signal.aborted) await connection.close();
+    this.session = { connection, manager };
+    this.#next.resolve(this.session);
     this.#become('connected');
-    this.#events.begun();
-    const cause = driverError((await session.connection.closed()) ?? new Error('the connection was closed'));
-    this.session = undefined;
-    this.#renew(cause);
-    this.#events.lost(cause);
-    return cause;
+    return driverError((await connection.closed()) ?? new Error('the connection was closed'));
   }
 
-  /** Who waits for the next session hears of a refusal; from now on it is another one. */
-  #renew(refusal: Error): void {
-    this.#next.reject(refusal);
-    this.#next = nextSession();
-  }
-
+  /** Tells what has changed: the state, or else why it is what it was. */
   #become(state: core.ConnectionState, cause?: Error): void {
-    const isNews = this.state !== state;
+    const [isNews, isOther] = [this.state !== state, this.cause?.message !== cause?.message];
     [this.state, this.cause] = [state, cause];
-    if (isNews) this.#events.connection(state, cause);
+    if (isNews) this.events.connection(state, cause);
+    else if (cause && isOther) this.events.error(cause);
   }
-}
-
-function nextSession(): ReturnType<typeof deferred<Session>> {
-  const next = deferred<Session>();
-  next.catch(() => undefined); // perhaps nobody waits for it
-  return next;
 }

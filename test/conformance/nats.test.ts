@@ -9,7 +9,7 @@ import { FaultProxy } from '../support/rigs/fault-proxy.js';
 import { NatsServer } from '../support/rigs/nats.js';
 
 /** Short waits, so that what was lost with a connection is back soon. */
-const OPTIONS = 'heartbeat=2.5&ack_wait=2';
+const OPTIONS = 'ack_wait=2.5';
 
 const example = join(process.cwd(), 'build/examples/driver-nats/driver.js');
 const { natsDriver } = (await import(example)) as { readonly natsDriver: DriverFactory }; // as it is written there

@@ -3,7 +3,7 @@ import type { RpcClient } from '@ebbgate/rpc';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import { eventually } from '../support/rigs/deadline.js';
-import { send, source, toFanout, toServer, toTopic } from './bed.js';
+import { failure, send, source, toFanout, toServer, toTopic } from './bed.js';
 import { RedisBed, scriptsWith } from './redis-bed.js';
 
 const WAIT_MS = 20_000;
@@ -67,6 +67,19 @@ describe('what Redis holds for a server', function () {
     });
     return (await bed.view.commandsProcessed()) - before - asked - 1;
   }
+
+  it('is not asked of a replica: what that does not have yet is not undeliverable (REDIS-10, AMQP-02)', async () => {
+    const { transport } = await serving();
+    await bed.server.ask('REPLICAOF', '127.0.0.1', '1');
+    try {
+      const { code } = await failure(send(transport, toTopic(source()), 'x', { timeoutMs: 1_000 }));
+      expect(code).to.equal('ERR_DELIVERY');
+    } finally {
+      await bed.server.ask('REPLICAOF', 'NO', 'ONE');
+    }
+    const { code } = await failure(send(await bed.connected(bed.url), toTopic(source()), 'x'));
+    expect(code).to.equal('ERR_UNDELIVERABLE');
+  });
 
   const losses: Readonly<Record<string, () => Promise<unknown>>> = {
     'everything (FLUSHALL)': () => bed.server.ask('FLUSHALL'),

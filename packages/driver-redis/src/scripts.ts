@@ -94,16 +94,14 @@ end`;
 
 /**
  * Keys: the stream. Arguments: most entries, most bytes, then body and deadline (empty for none) of each message.
- * Gives how many were taken, in their order; -1 when the destination was never declared.
+ * Gives how many were taken, in their order; -1 when the destination was never declared: a replica, which may only not have
+ * it yet, refuses the DEL.
  */
 export const PUBLISH: Script = script(
   'publish',
   ROOM,
   `
-if redis.call('EXISTS', KEYS[1]) == 0 then
-  redis.call('DEL', KEYS[1]) -- refused by a replica, which may only not have it yet
-  return -1
-end
+if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('DEL', KEYS[1]) return -1 end
 local left = room(KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]))
 local taken = 0
 for i = 3, #ARGV, 2 do
