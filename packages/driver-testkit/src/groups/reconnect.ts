@@ -182,10 +182,12 @@ const around: readonly Case[] = [
         await gate.opened;
         return 'answered';
       };
-      await lab.serve(receiver, target, { hold });
+      await lab.serve(receiver, target, { hold, follow: () => undefined });
       const client = lab.client(sender, target);
       const answer = later(client.call({}, 'hold'));
       await lab.until(entered.opened, 'the handler to run');
+      // The handler may run before the sender knows that its request was taken; by the time of a later one it does.
+      await lab.until(client.cast({}, 'follow'), 'a cast');
       await lab.cut(sender, receiver);
       gate.open();
       await lab.restore(sender, receiver);
