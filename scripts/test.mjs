@@ -1,5 +1,6 @@
 // npm test [-- [--nodes] [mocha options] [files or folders]]
-// Builds, runs the tests on this Node and, with CI=true or --nodes, the unit tests again on the other supported ones.
+// Builds, runs the tests on this Node and, with --nodes, the unit tests again on the other supported ones; with CI=true those
+// of the libraries: the compute service is a program, and has its Node.
 // All tests are run in parts, as many at a time as there are processors; a selection in one part.
 // The last line on stdout is the sum: `N passed, N failed`, and `, N skipped` when there are any.
 import { availableParallelism } from 'node:os';
@@ -62,9 +63,8 @@ function partsOnOtherNodes() {
   const ownMajor = Number(process.versions.node.split('.')[0]);
   const majors = onOtherNodes ? OTHER_NODES.filter((major) => major !== ownMajor) : [];
   return majors.flatMap((major) => {
-    // The compute service is a program: the oldest and the newest Node are enough for it.
-    const isBetween = major !== OTHER_NODES.at(-1);
-    if (selected.length === 0) return unitParts(` on Node ${major}`, { major }).slice(isBetween ? 1 : 0);
+    if (selected.length === 0)
+      return unitParts(` on Node ${major}`, { major }).slice(args.includes('--nodes') ? 0 : 1);
     return files.length === 0 ? [] : [{ label: `unit tests on Node ${major}`, major, files, options }];
   });
 }
