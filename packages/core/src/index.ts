@@ -1,3 +1,4 @@
+export { Backoff, type BackoffSettings } from './backoff.js';
 export { createTransport } from './create-transport.js';
 export { Deadline } from './deadline.js';
 export { diagnostics, type HandledAs, type MessageDiagnostic, type ServerDiagnostic } from './diagnostics.js';
@@ -42,6 +43,7 @@ export {
   ServerWaitTimeoutError,
   TransportClosedError,
 } from './errors.js';
+export { EventLoopWatch } from './event-loop-watch.js';
 export { TypedEvents } from './events.js';
 export type { DriverFeatures } from './features.js';
 export { secretId, uniqueId } from './ids.js';
@@ -62,6 +64,7 @@ export { estimateSize } from './plain-size.js';
 export { type PlainObject, type PlainValue, setMember } from './plain-value.js';
 export { redactedCause, redactText } from './redact.js';
 export { type ContextValues, currentContext, RequestContext, runWithContext } from './request-context.js';
+export { RetryPause } from './retry-pause.js';
 export {
   JsonPayloadSerializer,
   noOpSerializer,

@@ -7,6 +7,7 @@ import {
   type DriverContext,
   type DriverFeatures,
   type DriverStatus,
+  EventLoopWatch,
   type Listener,
   type ListenOptions,
   MessageDeliveryError,
@@ -15,7 +16,6 @@ import {
   type ServerSource,
   type WireMessage,
 } from '@ebbgate/core';
-import { EventLoopWatch } from './event-loop-watch.js';
 import { Keys } from './keys.js';
 import { RedisListener } from './listener.js';
 import type { RedisSettings } from './options.js';
@@ -74,7 +74,7 @@ export class RedisDriver implements Driver, ConnectionUser {
     });
     this.#publisher = new Publisher(this.#connection, settings);
     this.#sweeper = new Sweeper(this.#connection, settings);
-    this.#loopWatch = new EventLoopWatch(context.logger);
+    this.#loopWatch = new EventLoopWatch(context.logger, 'no lease was renewed');
     this.#connection.users.add(this);
   }
 

@@ -5,6 +5,7 @@ import {
   type Listener,
   type ListenerStatus,
   type Logger,
+  RetryPause,
   secretId,
   type ServerSource,
   within,
@@ -13,7 +14,6 @@ import { consumerName, type Keys } from './keys.js';
 import { LostSubscriptions } from './lost-subscriptions.js';
 import { openClient } from './open-client.js';
 import type { RedisSettings } from './options.js';
-import { RetryPause } from './retry-pause.js';
 import { sourceKeys, type SourceKeys } from './source-keys.js';
 import type { StoreClient } from './store-client.js';
 import { closedError, type ConnectionUser, type StoreConnection } from './store-connection.js';

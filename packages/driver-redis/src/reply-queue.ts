@@ -3,6 +3,7 @@ import {
   type DriverEvents,
   type Logger,
   type ReplyQueue,
+  RetryPause,
   secretId,
   TimerEntry,
   timers,
@@ -13,7 +14,6 @@ import { type Entry, readEntry, readStreams } from './entry.js';
 import { GROUP, type Keys } from './keys.js';
 import { openClient } from './open-client.js';
 import type { RedisSettings } from './options.js';
-import { RetryPause } from './retry-pause.js';
 import { KEEP_REPLIES } from './scripts.js';
 import type { StoreClient } from './store-client.js';
 import { closedError, type ConnectionUser, type StoreConnection } from './store-connection.js';

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   AuthenticationError,
+  Backoff,
   type ConnectionState,
   type Deadline,
   type Logger,
@@ -10,7 +11,6 @@ import {
   TransportClosedError,
   within,
 } from '@ebbgate/core';
-import { Backoff } from './backoff.js';
 import type { StoreHost } from './hosts.js';
 import { openCommands } from './open-client.js';
 import type { RedisSettings } from './options.js';

@@ -1,4 +1,5 @@
 import {
+  type ConnectionState,
   type Deadline,
   type Delivery,
   type Destination,
@@ -6,11 +7,11 @@ import {
   type DriverContext,
   type DriverFeatures,
   type DriverStatus,
-  type ConnectionState,
-  type ListenOptions,
+  EventLoopWatch,
   type Listener,
-  type PublishOptions,
+  type ListenOptions,
   MessageDeliveryError,
+  type PublishOptions,
   type ReplyQueue,
   type ServerSource,
   type WireMessage,
@@ -20,7 +21,6 @@ import { publishProperties } from '../properties.js';
 import { RabbitTopology } from '../topology.js';
 import { BrokerConnection } from './connection.js';
 import { ConsumingConnections } from './consuming-connections.js';
-import { EventLoopWatch } from './event-loop-watch.js';
 import { RabbitListener } from './listener.js';
 import { Publisher } from './publisher.js';
 import { RabbitReplyQueue } from './reply-queue.js';
@@ -83,7 +83,7 @@ export class RabbitDriver implements Driver {
     );
     this.#publisher = new Publisher(this.#publishing, context.logger);
     this.#fanoutPublisher = new Publisher(this.#publishing, context.logger);
-    this.#loopWatch = new EventLoopWatch(context.logger);
+    this.#loopWatch = new EventLoopWatch(context.logger, 'no heartbeat was sent');
   }
 
   async connect(deadline: Deadline): Promise<void> {

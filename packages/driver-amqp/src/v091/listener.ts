@@ -5,6 +5,7 @@ import {
   type DriverEvents,
   type Listener,
   type ListenerStatus,
+  RetryPause,
   type ServerSource,
   within,
 } from '@ebbgate/core';
@@ -13,7 +14,6 @@ import { asBrokerError } from '../broker-errors.js';
 import type { RabbitSettings } from '../options.js';
 import type { SourceTopology } from '../topology.js';
 import type { BrokerConnection, ConnectionUser } from './connection.js';
-import { RetryPause } from './retry-pause.js';
 import { StreamOffsets } from './stream-offsets.js';
 import { Subscription } from './subscription.js';
 
@@ -62,7 +62,8 @@ export class RabbitListener implements Listener, ConnectionUser {
 
   constructor(parts: ListenerParts) {
     this.#parts = parts;
-    this.#pause = new RetryPause(Math.max(parts.settings.retryIntervalMs, parts.settings.intervalMaxMs));
+    const { retryIntervalMs, intervalMaxMs } = parts.settings;
+    this.#pause = new RetryPause({ retryIntervalMaxMs: Math.max(retryIntervalMs, intervalMaxMs) });
     let resolve: () => void = () => undefined;
     let reject: (error: unknown) => void = () => undefined;
     const promise = new Promise<void>((onDone, onFailed) => {

@@ -7,10 +7,11 @@ import {
   MessageDeliveryError,
   redactedCause,
   type ReplyQueue,
-  type WireMessage,
+  RetryPause,
   TimerEntry,
   timers,
   TransportClosedError,
+  type WireMessage,
   within,
 } from '@ebbgate/core';
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
@@ -20,7 +21,6 @@ import type { ReplyTopology } from '../topology.js';
 import { openChannel } from './channel.js';
 import type { BrokerConnection, ConnectionUser } from './connection.js';
 import { closedInOrder } from './orderly-close.js';
-import { RetryPause } from './retry-pause.js';
 
 const CLOSE_MS = 3_000;
 const LONGEST_PAUSE_MS = 10_000;
@@ -47,7 +47,7 @@ export class RabbitReplyQueue implements ReplyQueue, ConnectionUser {
   readonly #logger: Logger;
   #channel: Channel | undefined;
   readonly #abort = new AbortController();
-  readonly #pause = new RetryPause(LONGEST_PAUSE_MS);
+  readonly #pause = new RetryPause({ retryIntervalMaxMs: LONGEST_PAUSE_MS });
   readonly #acks = new ReplyAcks();
   #consuming: Promise<void> | undefined;
   readonly #onClosed: () => void;

@@ -1,10 +1,10 @@
+import { Backoff } from '@ebbgate/core';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { Backoff } from '#driver-redis/backoff.js';
 
 const SETTINGS = { retryIntervalMs: 100, retryIntervalMaxMs: 1000 };
 
-describe('the back-off of the Redis driver', () => {
+describe('the back-off of drivers', () => {
   it('doubles up to its cap, half of it by chance (AMQP-17)', () => {
     const late = new Backoff(SETTINGS, () => 1);
     expect(Array.from({ length: 6 }, () => late.next(0))).to.deep.equal([100, 200, 400, 800, 1000, 1000]);

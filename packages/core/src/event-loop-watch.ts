@@ -1,22 +1,26 @@
-import type { Logger } from '@ebbgate/core';
+import type { Logger } from './logger.js';
 
 const LOOK_EVERY_MS = 500;
 /** What garbage collection and a busy turn may take. */
 const TOLERATED_MS = 1_000;
 
 /**
- * Tells when the event loop was blocked, and for how long: no heartbeat goes out meanwhile, and after two intervals of
- * silence the broker takes the process for dead and gives its unacknowledged messages to somebody else.
+ * Tells when the event loop was blocked, and for how long: a driver keeps nothing alive meanwhile, and a broker that hears
+ * nothing gives to others what the process holds.
  */
 export class EventLoopWatch {
   readonly #logger: Logger;
+  readonly #missed: string;
   #timer: NodeJS.Timeout | undefined;
   #lookedMs = 0;
 
-  constructor(logger: Logger) {
+  /** @param missed - what could not be done meanwhile, for the log: `no heartbeat was sent` */
+  constructor(logger: Logger, missed: string) {
     this.#logger = logger;
+    this.#missed = missed;
   }
 
+  /** Watches from now on; does nothing when it does already. */
   start(): void {
     if (this.#timer) return;
     this.#lookedMs = performance.now();
@@ -26,6 +30,7 @@ export class EventLoopWatch {
     this.#timer.unref();
   }
 
+  /** Watches no more. */
   end(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
@@ -38,7 +43,7 @@ export class EventLoopWatch {
     if (blockedMs < TOLERATED_MS) return;
     this.#logger.warn(
       { blockedMs },
-      `The event loop was blocked for ${String(blockedMs)} ms: no heartbeat was sent meanwhile; move such work into a worker thread`,
+      `The event loop was blocked for ${String(blockedMs)} ms: ${this.#missed} meanwhile; move such work into a worker thread`,
     );
   }
 }
