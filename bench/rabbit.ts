@@ -1,10 +1,9 @@
 // npm run bench -- rabbit [--rounds N] [--only NAME] [--bare]: the RabbitMQ driver against the least raw amqplib code, two
 // processes each and one broker. --bare: the least code with confirms, two connections and one write a turn in place of ours.
-import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { keep, median, startBroker, table } from './lib/measure.js';
 import { PythonPair } from './lib/python-pair.js';
-import { ask, endPair, type Pair, startPair } from './lib/rabbit-pair.js';
+import { endPair, type Pair, round, startPair } from './lib/rabbit-pair.js';
 import type { RoundRequest } from './lib/rabbit-peer.js';
 
 const scenarios = new Map<string, RoundRequest>([
@@ -27,26 +26,6 @@ const rounds = Number(values.rounds);
 console.error('starting a broker');
 const broker = await startBroker();
 
-/** Seconds of CPU of the broker until now (Linux; its clock has 100 ticks a second). */
-function brokerCpu(): number {
-  const fields = readFileSync(`/proc/${String(broker.whereabouts.pid)}/stat`, 'utf8')
-    .replace(/^.*\) /, '')
-    .split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / 100;
-}
-
-/** Calls a second, and milliseconds of CPU of client, server and broker together for one. */
-async function round(
-  { server, client }: Pair,
-  request: RoundRequest,
-): Promise<{ perSecond: number; cpuMs: number }> {
-  const nothing: RoundRequest = { ...request, times: 0 };
-  const before = (await ask(server, {})).cpu + (await ask(client, nothing)).cpu + brokerCpu();
-  const { perSecond, cpu } = await ask(client, request);
-  const after = (await ask(server, {})).cpu + cpu + brokerCpu();
-  return { perSecond, cpuMs: ((after - before) / request.times) * 1000 };
-}
-
 const pairs: Pair[] = [];
 const own = values.bare ? 'bare' : 'ours';
 for (const name of ['floor', own]) pairs.push(await startPair(name, await broker.vhost()));
@@ -55,11 +34,11 @@ for (const [scenario, request] of scenarios) {
   if (values.only !== undefined && !scenario.includes(values.only)) continue;
   const speeds: number[][] = pairs.map(() => []);
   const cpus: number[][] = pairs.map(() => []);
-  for (const each of pairs) await round(each, { ...request, times: Math.ceil(request.times / 4) }); // warm-up
+  for (const each of pairs) await round(each, broker, { ...request, times: Math.ceil(request.times / 4) }); // warm-up
   for (let turn = 1; turn <= rounds; turn += 1) {
     console.error(`${scenario}: round ${String(turn)} of ${String(rounds)}`);
     for (const [index, each] of pairs.entries()) {
-      const { perSecond, cpuMs } = await round(each, request);
+      const { perSecond, cpuMs } = await round(each, broker, request);
       speeds[index]?.push(perSecond);
       cpus[index]?.push(cpuMs);
     }
@@ -99,7 +78,10 @@ async function againstPython(): Promise<{ python: number; ours: number; ratio: n
   for (let turn = 1; turn <= rounds && mine; turn += 1) {
     console.error(`against Python: round ${String(turn)} of ${String(rounds)}`);
     const request: RoundRequest = { kind: 'call', times: 10_000, concurrency: 32, bytes: 0 };
-    figures.push({ python: await python.round(1600, 32), ours: (await round(mine, request)).perSecond });
+    figures.push({
+      python: await python.round(1600, 32),
+      ours: (await round(mine, broker, request)).perSecond,
+    });
   }
   await python.end();
   return {

@@ -1,9 +1,8 @@
 // npm run bench -- redis [--rounds N] [--only NAME] [--share PART]: the Redis driver, with both kinds of acceptance, against the
 // least raw ioredis code with streams, two processes each and one store. --share 0.2: a fifth of the calls in each round.
-import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { keep, median, startRedis, table } from './lib/measure.js';
-import { ask, endPair, type Pair, startPair } from './lib/rabbit-pair.js';
+import { endPair, type Pair, round, startPair } from './lib/rabbit-pair.js';
 import type { RoundRequest } from './lib/rabbit-peer.js';
 
 const scenarios = new Map<string, RoundRequest>([
@@ -25,29 +24,9 @@ const rounds = Number(values.rounds);
 const share = Number(values.share);
 const redis = await startRedis();
 
-/** Seconds of CPU of the store until now (Linux; its clock has 100 ticks a second). */
-function storeCpu(): number {
-  const fields = readFileSync(`/proc/${String(redis.pid)}/stat`, 'utf8')
-    .replace(/^.*\) /, '')
-    .split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / 100;
-}
-
-/** Calls a second, and milliseconds of CPU of client, server and store together for one. */
-async function round(
-  { server, client }: Pair,
-  request: RoundRequest,
-): Promise<{ perSecond: number; cpuMs: number }> {
-  const nothing: RoundRequest = { ...request, times: 0 };
-  const before = (await ask(server, {})).cpu + (await ask(client, nothing)).cpu + storeCpu();
-  const { perSecond, cpu } = await ask(client, request);
-  const after = (await ask(server, {})).cpu + cpu + storeCpu();
-  return { perSecond, cpuMs: ((after - before) / request.times) * 1000 };
-}
-
 /** Bytes that the store holds. */
 async function memory(): Promise<number> {
-  return Number(/used_memory:(\d+)/.exec(String(await redis.command('info', 'memory')))?.[1]);
+  return Number(/used_memory:(\d+)/.exec(String(await redis.ask('info', 'memory')))?.[1]);
 }
 
 const beforeAll = await memory();
@@ -69,10 +48,10 @@ for (const [scenario, whole] of scenarios) {
   if (values.only !== undefined && !scenario.includes(values.only)) continue;
   const request = { ...whole, times: Math.ceil(whole.times * share) };
   const figures: { perSecond: number; cpuMs: number }[][] = pairs.map(() => []);
-  for (const each of pairs) await round(each, { ...request, times: Math.ceil(request.times / 4) }); // warm-up
+  for (const each of pairs) await round(each, redis, { ...request, times: Math.ceil(request.times / 4) }); // warm-up
   for (let turn = 1; turn <= rounds; turn += 1) {
     console.error(`${scenario}: round ${String(turn)} of ${String(rounds)}`);
-    for (const [index, each] of pairs.entries()) figures[index]?.push(await round(each, request));
+    for (const [index, each] of pairs.entries()) figures[index]?.push(await round(each, redis, request));
   }
   for (const [index, own] of figures.entries()) {
     const ratios = own.map(({ perSecond }, turn) => perSecond / (figures[0]?.[turn]?.perSecond ?? NaN));

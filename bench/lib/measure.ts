@@ -1,4 +1,4 @@
-import { writeFileSync, mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 
 /** Runs `work` so often, so many at a time; resolves with how often a second. */
@@ -55,6 +55,14 @@ export function keep(name: string, result: object): void {
   );
 }
 
+/** Seconds of CPU of a process until now (Linux; its clock has 100 ticks a second). */
+export function cpuOf({ whereabouts: { pid } }: Pick<Broker, 'whereabouts'>): number {
+  const fields = readFileSync(`/proc/${String(pid)}/stat`, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
 /** A private broker, as the tests start it: what we use of `test/support/rigs/rabbitmq.ts`. */
 export interface Broker {
   readonly whereabouts: { readonly pid: number | undefined };
@@ -72,15 +80,18 @@ export async function startBroker(): Promise<Broker> {
 
 /** What the bench needs of a Redis server of its own. */
 export interface Store {
-  readonly pid: number;
+  readonly whereabouts: { readonly pid: number | undefined };
   url(query?: string): string;
-  command(name: string, ...args: (string | number)[]): Promise<unknown>;
+  ask(...command: readonly (string | number)[]): Promise<unknown>;
   dispose(): Promise<void>;
 }
 
 export async function startRedis(): Promise<Store> {
-  const { RedisServer } = (await rig('redis')) as { RedisServer: { start(): Promise<Store> } }; // its interface
-  return RedisServer.start();
+  const { NOT_SAVED, RedisProcess } = (await rig('redis-process')) as {
+    NOT_SAVED: readonly string[];
+    RedisProcess: { start(options: object): Promise<Store> };
+  }; // its interface
+  return RedisProcess.start({ config: NOT_SAVED });
 }
 
 /** Installs Debian's packages that are missing, as the tests do. */

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import { createTransport, type Transport } from '@ebbgate/core';
+import { createTransport, type DriverFactory, type Transport } from '@ebbgate/core';
 import { rabbitDriver } from '@ebbgate/driver-amqp';
 import { RpcClient, RpcServer } from '@ebbgate/rpc';
 import { type Channel, type ChannelModel, connect, type Options } from 'amqplib';
@@ -153,43 +153,40 @@ function raw(promises: boolean): Contender {
   };
 }
 
-function transportOf(url: string): Transport {
-  return createTransport(url, { drivers: [rabbitDriver] });
-}
-
 /** Confirms, mandatory, deadlines, duplicates, reconnecting: everything on. */
-const ours: Contender = {
-  async serve(url) {
-    const transport = transportOf(url);
-    const endpoint = {
-      echo: (_: unknown, { message }: { message: unknown }) => message,
-      sink: () => undefined,
-    };
-    const server = new RpcServer(transport, { topic: TOPIC, server: SERVER }, [endpoint], {
-      slots: 256,
-      prefetch: 256,
-    });
-    await server.start();
-    return async () => {
-      await server.stop();
-      await server.wait();
-      await transport.close();
-    };
-  },
-  async caller(url) {
-    const transport = transportOf(url);
-    await transport.connect();
-    const client = new RpcClient(transport, { topic: TOPIC });
-    return {
-      call: (message) => client.call({}, 'echo', { message }),
-      cast: (message) => client.cast({}, 'sink', { message }),
-      end: () => transport.close(),
-    };
-  },
-};
+export function ours(driver: DriverFactory): Contender {
+  const transportOf = (url: string): Transport => createTransport(url, { drivers: [driver] });
+  return {
+    async serve(url) {
+      const transport = transportOf(url);
+      const endpoint = {
+        echo: (_: unknown, { message }: { message: unknown }) => message,
+        sink: () => undefined,
+      };
+      const slots = { slots: 256, prefetch: 256 };
+      const server = new RpcServer(transport, { topic: TOPIC, server: SERVER }, [endpoint], slots);
+      await server.start();
+      return async () => {
+        await server.stop();
+        await server.wait();
+        await transport.close();
+      };
+    },
+    async caller(url) {
+      const transport = transportOf(url);
+      await transport.connect();
+      const client = new RpcClient(transport, { topic: TOPIC });
+      return {
+        call: (message) => client.call({}, 'echo', { message }),
+        cast: (message) => client.cast({}, 'sink', { message }),
+        end: () => transport.close(),
+      };
+    },
+  };
+}
 
 export const contenders: ReadonlyMap<string, Contender> = new Map([
   ['floor', raw(false)],
   ['bare', raw(true)],
-  ['ours', ours],
+  ['ours', ours(rabbitDriver)],
 ]);

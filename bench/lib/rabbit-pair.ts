@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import type { PeerAnswer } from './rabbit-peer.js';
+import { type Broker, cpuOf } from './measure.js';
+import type { PeerAnswer, RoundRequest } from './rabbit-peer.js';
 
 /** Both sides of one contender, a process each. */
 export interface Pair {
@@ -25,6 +26,19 @@ export async function ask(child: ChildProcess, request: object): Promise<PeerAns
   child.send(request);
   const [answer] = (await once(child, 'message')) as [PeerAnswer]; // what rabbit-peer.ts sends
   return answer;
+}
+
+/** Calls a second, and milliseconds of CPU of client, server and broker together for one. */
+export async function round(
+  { server, client }: Pair,
+  broker: Pick<Broker, 'whereabouts'>,
+  request: RoundRequest,
+): Promise<{ perSecond: number; cpuMs: number }> {
+  const nothing: RoundRequest = { ...request, times: 0 };
+  const before = (await ask(server, {})).cpu + (await ask(client, nothing)).cpu + cpuOf(broker);
+  const { perSecond, cpu } = await ask(client, request);
+  const after = (await ask(server, {})).cpu + cpu + cpuOf(broker);
+  return { perSecond, cpuMs: ((after - before) / request.times) * 1000 };
 }
 
 export async function endPair({ client, server }: Pair): Promise<void> {

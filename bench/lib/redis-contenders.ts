@@ -1,9 +1,7 @@
-import { createTransport, type Transport } from '@ebbgate/core';
 import { createRedisDriver } from '@ebbgate/driver-redis';
-import { RpcClient, RpcServer } from '@ebbgate/rpc';
 import { Redis } from 'ioredis';
 import { id, pack, unpack } from './oslo-envelope.js';
-import type { Contender } from './rabbit-contenders.js';
+import { type Contender, ours } from './rabbit-contenders.js';
 
 const TOPIC = 'bench';
 const GROUP = 'servers';
@@ -85,41 +83,8 @@ const floor: Contender = {
   },
 };
 
-/** Everything on: deadlines, duplicates, leases, reconnecting. @param acceptance - as the option of the driver */
-function ours(acceptance: 'confirmed' | 'written'): Contender {
-  const transportOf = (url: string): Transport =>
-    createTransport(url, { drivers: [createRedisDriver({ acceptance })] });
-  return {
-    async serve(url) {
-      const transport = transportOf(url);
-      const endpoint = {
-        echo: (_: unknown, { message }: { message: unknown }) => message,
-        sink: () => undefined,
-      };
-      const slots = { slots: 256, prefetch: 256 };
-      const server = new RpcServer(transport, { topic: TOPIC, server: 'one' }, [endpoint], slots);
-      await server.start();
-      return async () => {
-        await server.stop();
-        await server.wait();
-        await transport.close();
-      };
-    },
-    async caller(url) {
-      const transport = transportOf(url);
-      await transport.connect();
-      const client = new RpcClient(transport, { topic: TOPIC });
-      return {
-        call: (message) => client.call({}, 'echo', { message }),
-        cast: (message) => client.cast({}, 'sink', { message }),
-        end: () => transport.close(),
-      };
-    },
-  };
-}
-
 export const redisContenders: ReadonlyMap<string, Contender> = new Map([
   ['floor', floor],
-  ['confirmed', ours('confirmed')],
-  ['written', ours('written')],
+  ['confirmed', ours(createRedisDriver({ acceptance: 'confirmed' }))],
+  ['written', ours(createRedisDriver({ acceptance: 'written' }))],
 ]);

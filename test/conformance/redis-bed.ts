@@ -12,7 +12,7 @@ import {
 import { redisDriver } from '@ebbgate/driver-redis';
 import { CapturedLog } from '../support/captured-log.js';
 import { eventually } from '../support/rigs/deadline.js';
-import type { RedisServer } from '../support/rigs/redis.js';
+import type { RedisProcess } from '../support/rigs/redis-process.js';
 
 /** One side of a test: a transport, its log, and what has arrived at it. */
 export class Side {
@@ -54,18 +54,18 @@ export class Side {
 
 /** What one stream holds at the store. */
 export async function streamState(
-  redis: RedisServer,
+  redis: RedisProcess,
   key: string,
 ): Promise<{ length: number; pending: number; consumers: number }> {
-  const length = Number(await redis.command('xlen', key));
-  const pending = ((await redis.command('xpending', key, 'servers')) as [number])[0]; // as Redis documents it
-  const consumers = ((await redis.command('xinfo', 'consumers', key, 'servers')) as unknown[]).length; // likewise
+  const length = Number(await redis.ask('xlen', key));
+  const pending = ((await redis.ask('xpending', key, 'servers')) as [number])[0]; // as Redis documents it
+  const consumers = ((await redis.ask('xinfo', 'consumers', key, 'servers')) as unknown[]).length; // likewise
   return { length, pending, consumers };
 }
 
 /** How often each command was run, until now. */
-export async function commandCounts(redis: RedisServer): Promise<ReadonlyMap<string, number>> {
-  const info = String(await redis.command('info', 'commandstats'));
+export async function commandCounts(redis: RedisProcess): Promise<ReadonlyMap<string, number>> {
+  const info = String(await redis.ask('info', 'commandstats'));
   return new Map(
     [...info.matchAll(/cmdstat_([^:]+):calls=(\d+)/g)].map(([, name, calls]) => [name ?? '', Number(calls)]),
   );

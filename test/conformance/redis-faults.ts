@@ -1,9 +1,9 @@
 import type { BrokerFaults } from '@ebbgate/driver-testkit';
 import type { FaultProxy } from '../support/rigs/fault-proxy.js';
-import type { RedisServer } from '../support/rigs/redis.js';
+import type { RedisProcess } from '../support/rigs/redis-process.js';
 
 /** What the suite may do to the way to a Redis: by the proxy, and by destroying the groups of the streams under a prefix. */
-export function redisFaults(proxy: FaultProxy, redis: RedisServer, prefix: string): BrokerFaults {
+export function redisFaults(proxy: FaultProxy, redis: RedisProcess, prefix: string): BrokerFaults {
   return {
     cut: async () => {
       await proxy.setDoorman('refuse');
@@ -15,8 +15,8 @@ export function redisFaults(proxy: FaultProxy, redis: RedisServer, prefix: strin
     },
     resume: () => proxy.heal(),
     cancelConsumers: async () => {
-      const streams = (await redis.command('keys', `${prefix}:*:topic`)) as string[]; // texts, as Redis documents it
-      for (const stream of streams) await redis.command('xgroup', 'destroy', stream, 'servers');
+      const streams = (await redis.ask('keys', `${prefix}:*:topic`)) as string[]; // texts, as Redis documents it
+      for (const stream of streams) await redis.ask('xgroup', 'destroy', stream, 'servers');
     },
   };
 }

@@ -5,10 +5,10 @@ import { expect } from 'chai';
 import { after, afterEach, beforeEach, describe, it } from 'mocha';
 import { eventually } from '../support/rigs/deadline.js';
 import { FaultProxy } from '../support/rigs/fault-proxy.js';
-import { RedisServer } from '../support/rigs/redis.js';
+import { NOT_SAVED, RedisProcess } from '../support/rigs/redis-process.js';
 import { commandCounts, Side, streamState } from './redis-bed.js';
 
-const redis = await RedisServer.start();
+const redis = await RedisProcess.start({ config: NOT_SAVED });
 const FAST = 'retry_interval=0.02&retry_interval_max=0.2&connect_timeout=1';
 let topics = 0;
 
@@ -87,7 +87,7 @@ describe('what the Redis driver does at its store', function () {
     await proxy.heal();
     expect(await late).to.equal(false);
     await eventually('the dead consumer is removed', 10_000, async () => {
-      const names = JSON.stringify(await redis.command('xinfo', 'consumers', stream, 'servers'));
+      const names = JSON.stringify(await redis.ask('xinfo', 'consumers', stream, 'servers'));
       return !/one\/[0-9a-f]+\/1"/.test(names);
     });
   });
@@ -150,7 +150,7 @@ describe('what the Redis driver does at its store', function () {
     await receiver.listen(source);
     const before = (await commandCounts(redis)).get('xreadgroup') ?? 0;
     for (let times = 0; times < 3; times += 1) {
-      await redis.command('del', ...((await redis.command('keys', 'ebbgate:*')) as string[])); // texts
+      await redis.ask('del', ...((await redis.ask('keys', 'ebbgate:*')) as string[])); // texts
       await eventually('the loss is noticed', 10_000, () => receiver.errors.length > times);
       await eventually('the groups are there again', 10_000, () => receiver.subscribed);
     }
@@ -170,16 +170,16 @@ describe('what the Redis driver does at its store', function () {
     await sender.send(to, 'before');
     await eventually('the first has arrived', 10_000, () => seen.length === 1);
     const key = `ebbgate:{${queue.address}}:replies`;
-    await redis.command('del', key);
-    await eventually('it is there again', 10_000, async () => (await redis.command('exists', key)) === 1);
+    await redis.ask('del', key);
+    await eventually('it is there again', 10_000, async () => (await redis.ask('exists', key)) === 1);
     await sender.send(to, 'after');
     await eventually('the second has arrived', 10_000, () => seen.length === 2);
     expect(seen).to.deep.equal(['before', 'after']);
-    expect(Number(await redis.command('pttl', key))).to.be.within(1, 300_000);
+    expect(Number(await redis.ask('pttl', key))).to.be.within(1, 300_000);
   });
 
   it('what was there before the first server is delivered, also what others have written (REDIS-06)', async () => {
-    await redis.command('xadd', stream, '*', 'body', 'early');
+    await redis.ask('xadd', stream, '*', 'body', 'early');
     const receiver = side();
     await receiver.listen(source);
     await receiver.hasArrived(1);
@@ -187,7 +187,7 @@ describe('what the Redis driver does at its store', function () {
   });
 
   it('an idle server blocks, and asks next to nothing (REDIS-06)', async () => {
-    await redis.command('config', 'resetstat');
+    await redis.ask('config', 'resetstat');
     const receiver = side(`${FAST}&heartbeat=0.2`);
     await receiver.listen(source);
     const sum = (counts: ReadonlyMap<string, number>): number =>
@@ -209,7 +209,7 @@ describe('what the Redis driver does at its store', function () {
     await sender.send(toTopic(), 'fetched');
     await receiver.hasArrived(1);
     const blocked = async (): Promise<number> =>
-      Number(/blocked_clients:(\d+)/.exec(String(await redis.command('info', 'clients')))?.[1]);
+      Number(/blocked_clients:(\d+)/.exec(String(await redis.ask('info', 'clients')))?.[1]);
     await eventually('it blocks', 10_000, async () => (await blocked()) === 1);
     await listener.stop();
     expect(await blocked()).to.equal(0);
@@ -235,21 +235,21 @@ describe('what the Redis driver does at its store', function () {
     const [sender, receiver] = [side(), side()];
     await receiver.listen(source);
     await sender.transport.connect();
-    await redis.command('replicaof', '127.0.0.1', '1');
+    await redis.ask('replicaof', '127.0.0.1', '1');
     const sent = sender.send(toTopic(), 'patient');
     await eventually(
       'its connection is lost',
       10_000,
       () => sender.transport.status().connection !== 'connected',
     );
-    await redis.command('replicaof', 'no', 'one');
+    await redis.ask('replicaof', 'no', 'one');
     await sent;
     await receiver.hasArrived(1);
     expect(receiver.texts).to.deep.equal(['patient']);
   });
 
   it('nothing goes by publish and subscribe (REDIS-12)', async () => {
-    await redis.command('config', 'resetstat');
+    await redis.ask('config', 'resetstat');
     const [sender, receiver] = [side(), side()];
     await receiver.listen(source);
     await sender.send({ kind: 'fanout', exchange: source.exchange, topic: source.topic }, 'all');
@@ -278,21 +278,17 @@ describe('what the Redis driver does at its store', function () {
 
   it('what is made for one listener or one caller has a life of its own, and ends with it in order (REDIS-13, AMQP-24, AMQP-37)', async () => {
     const receiver = side();
-    const before = (await redis.command('keys', 'ebbgate:*')) as string[]; // texts, as Redis documents it
+    const before = (await redis.ask('keys', 'ebbgate:*')) as string[]; // texts, as Redis documents it
     const listener = await receiver.listen(source);
     const queue = await receiver.transport.openReplyQueue(() => {});
-    const made = ((await redis.command('keys', 'ebbgate:*')) as string[]).filter(
-      (key) => !before.includes(key),
-    );
+    const made = ((await redis.ask('keys', 'ebbgate:*')) as string[]).filter((key) => !before.includes(key));
     const own = made.filter((key) => /:fanout:|:replies/.test(key));
     expect(own).to.have.length(2);
-    for (const key of own) expect(Number(await redis.command('pttl', key))).to.be.within(1, 300_000);
+    for (const key of own) expect(Number(await redis.ask('pttl', key))).to.be.within(1, 300_000);
     await listener.close();
     await queue.close();
-    for (const key of own) expect(await redis.command('exists', key)).to.equal(0);
-    const left = ((await redis.command('keys', 'ebbgate:*')) as string[]).filter(
-      (key) => !before.includes(key),
-    );
+    for (const key of own) expect(await redis.ask('exists', key)).to.equal(0);
+    const left = ((await redis.ask('keys', 'ebbgate:*')) as string[]).filter((key) => !before.includes(key));
     expect(left.map((key) => key.replace(/^.*\}:/, '')).sort()).to.deep.equal([
       'server:one',
       'server:one:back',
@@ -303,14 +299,14 @@ describe('what the Redis driver does at its store', function () {
 
   it('settings that defeat delivery are warned of once; a store that hides them is used (REDIS-14)', async () => {
     const warnings = (one: Side): string[] => one.log.at('warn').map(({ message }) => message);
-    await redis.command('config', 'set', 'maxmemory', '1gb', 'maxmemory-policy', 'allkeys-lru');
+    await redis.ask('config', 'set', 'maxmemory', '1gb', 'maxmemory-policy', 'allkeys-lru');
     const told = side();
     await told.transport.connect();
     await eventually('the warning', 10_000, () => warnings(told).length > 0);
-    await redis.command('config', 'set', 'maxmemory', '0', 'maxmemory-policy', 'noeviction');
+    await redis.ask('config', 'set', 'maxmemory', '0', 'maxmemory-policy', 'noeviction');
     expect(warnings(told)).to.have.length(1);
     expect(warnings(told)[0]).to.match(/maxmemory-policy is allkeys-lru.*neither appendonly nor save/);
-    await redis.command(
+    await redis.ask(
       'acl',
       'setuser',
       'plain',
@@ -331,17 +327,7 @@ describe('what the Redis driver does at its store', function () {
   });
 
   it('credentials and permissions that are refused are told at once (AMQP-18)', async () => {
-    await redis.command(
-      'acl',
-      'setuser',
-      'reader',
-      'on',
-      '>reader',
-      '~ebbgate:*',
-      '+@read',
-      '+ping',
-      '+time',
-    );
+    await redis.ask('acl', 'setuser', 'reader', 'on', '>reader', '~ebbgate:*', '+@read', '+ping', '+time');
     for (const who of ['reader:wrong', 'nobody:x']) {
       const wrong = new Side(redis.url(FAST).replace('//', `//${who}@`));
       sides.push(wrong);
@@ -358,7 +344,7 @@ describe('what the Redis driver does at its store', function () {
   it('the permissions of the page for operators are enough for all that a server and a client do', async () => {
     const page = readFileSync('docs/operations/redis.md', 'utf8');
     const [, rules = ''] = /\*\*Permissions\*\*: `([^`]+)`/.exec(page) ?? [];
-    await redis.command('acl', 'setuser', 'least', 'on', '>least', ...rules.split(' '));
+    await redis.ask('acl', 'setuser', 'least', 'on', '>least', ...rules.split(' '));
     const least = new Side(redis.url(`${FAST}&lease=0.3`).replace('//', '//least:least@'));
     sides.push(least);
     const server = new RpcServer(least.transport, source, [{ ping: () => 'pong' }]);
@@ -376,7 +362,7 @@ describe('what the Redis driver does at its store', function () {
     const listener = await receiver.listen(source, 2);
     for (const text of ['one', 'two', 'three']) await sender.send(toTopic(), text);
     await receiver.hasArrived(2);
-    await redis.command('config', 'set', 'maxmemory', '1mb');
+    await redis.ask('config', 'set', 'maxmemory', '1mb');
     try {
       const error = await sender.send(toTopic(), 'too much').catch((reason: unknown) => reason);
       expect(error).to.be.instanceOf(BackpressureError).and.include({ outcome: 'not-sent' });
@@ -390,7 +376,7 @@ describe('what the Redis driver does at its store', function () {
       await receiver.hasArrived(6);
       expect(new Set(receiver.texts.slice(4))).to.deep.equal(new Set(['two', 'three']));
     } finally {
-      await redis.command('config', 'set', 'maxmemory', '0');
+      await redis.ask('config', 'set', 'maxmemory', '0');
     }
   });
 });

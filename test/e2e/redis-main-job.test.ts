@@ -40,7 +40,7 @@ function mainJob(url: string, args: readonly string[]): Promise<Run> {
 /** Nobody of the job is connected to the store any more: all processes have ended. */
 async function deserted(): Promise<void> {
   await eventually('all connections are closed', 10_000, async () => {
-    return !String(await redis.command('client', 'list')).includes('name=ebbgate-');
+    return !String(await redis.ask('client', 'list')).includes('name=ebbgate-');
   });
 }
 

@@ -69,6 +69,11 @@ export class RedisProcess {
     }
   }
 
+  /** @param query - options of the driver, as in a URL */
+  url(query = ''): string {
+    return `redis://127.0.0.1:${this.port}/0${query === '' ? '' : `?${query}`}`;
+  }
+
   get running(): boolean {
     return this.#child !== undefined;
   }

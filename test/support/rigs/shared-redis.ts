@@ -1,14 +1,14 @@
 import { after } from 'mocha';
-import { RedisServer } from './redis.js';
+import { NOT_SAVED, RedisProcess } from './redis-process.js';
 
-let shared: Promise<RedisServer> | undefined;
+let shared: Promise<RedisProcess> | undefined;
 
 /**
  * The server that all suites of this mocha run share, started by the first who asks. Each uses keys with a prefix of its own.
  * Whoever stops or kills it starts one of its own.
  */
-export function sharedRedis(): Promise<RedisServer> {
-  shared ??= RedisServer.start();
+export function sharedRedis(): Promise<RedisProcess> {
+  shared ??= RedisProcess.start({ config: NOT_SAVED });
   return shared;
 }
 
