@@ -94,6 +94,7 @@ describe('a master, a replica and three Sentinels of our own', function () {
   it('tell a client the master, and after an orderly fail-over the new one', async () => {
     const own = client();
     await own.set('k', '1');
+    expect(await own.wait(1, LIMIT_MS)).to.equal(1); // a fail-over loses what the replica has not
     const [master, replica] = [await set.find('master'), await set.find('replica')];
     await set.failOver();
     expect([await set.find('master'), await set.find('replica')]).to.deep.equal([replica, master]);
