@@ -20,11 +20,14 @@ export class Side {
   readonly log: CapturedLog;
   readonly arrived: Delivery[] = [];
   readonly errors: Error[] = [];
+  /** How often a subscription was lost. */
+  losses = 0;
 
   constructor(url: string) {
     this.log = new CapturedLog();
     this.transport = createTransport(url, { drivers: [redisDriver], logger: this.log });
     this.transport.events.on('error', (error) => this.errors.push(error));
+    this.transport.events.on('listener', ({ subscribed }) => (this.losses += subscribed ? 0 : 1));
   }
 
   listen(source: ServerSource, credit = 10): Promise<Listener> {
@@ -52,15 +55,19 @@ export class Side {
   }
 }
 
-/** What one stream holds at the store. */
-export async function streamState(
+/** What one queue has at the store, by the key of its list, and how much its consumers hold. */
+export async function queueState(
   redis: RedisProcess,
-  key: string,
+  list: string,
 ): Promise<{ length: number; pending: number; consumers: number }> {
-  const length = Number(await redis.ask('xlen', key));
-  const pending = ((await redis.ask('xpending', key, 'servers')) as [number])[0]; // as Redis documents it
-  const consumers = ((await redis.ask('xinfo', 'consumers', key, 'servers')) as unknown[]).length; // likewise
-  return { length, pending, consumers };
+  const base = list.slice(0, list.lastIndexOf('}') + 1);
+  const holders = (await redis.ask('keys', `${base}:held:*`)) as string[]; // texts, as Redis documents it
+  const held = await Promise.all(holders.map(async (key) => Number(await redis.ask('hlen', key))));
+  return {
+    length: Number(await redis.ask('llen', list)) + Number(await redis.ask('llen', `${list}:back`)),
+    pending: held.reduce((sum, count) => sum + count, 0),
+    consumers: Number(await redis.ask('zcard', `${base}:leases`)),
+  };
 }
 
 /** How often each command was run, until now. */

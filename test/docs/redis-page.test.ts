@@ -8,7 +8,7 @@ const ROOT = new URL('../../../', import.meta.url);
 const PAGES = [
   'docs/operations/redis.md',
   'packages/driver-redis/README.md',
-  'docs/decisions/0013-redis-streams.md',
+  'docs/decisions/0013-redis-lists.md',
 ];
 
 describe('the pages about Redis', () => {

@@ -11,7 +11,7 @@ import { RedisBed } from './redis-bed.js';
 const WAIT_MS = 20_000;
 const SECRET = 'pw-hunter2';
 /** What stores a message: the command, or the script that has it. */
-const STORING = ['XADD', 'EVAL', 'EVALSHA', 'FCALL'];
+const STORING = ['RPUSH', 'EVAL', 'EVALSHA', 'FCALL'];
 
 describe('refusals, with Redis behind a peer that does what a script says', function () {
   this.timeout(40_000);
@@ -77,7 +77,7 @@ describe('refusals, with Redis behind a peer that does what a script says', func
 
   it('READONLY to a reader is a loss of its connection, and it comes back (REDIS-10, REDIS-11)', async () => {
     const heard = await bed.listen(transport, where);
-    const reading = ['XREADGROUP', 'XREAD', 'BLMPOP', 'BLPOP'];
+    const reading = ['BLPOP'];
     let refused = 0;
     const ends = reading.map((name) =>
       peer.script(name, (command) => {
@@ -112,7 +112,7 @@ describe('refusals, with Redis behind a peer that does what a script says', func
 
   it('NOPERM is told to whom it concerns, by an error of its own, and others go on (AMQP-18, AMQP-20)', async () => {
     const user = fresh('user');
-    await bed.server.ask('ACL', 'SETUSER', user, 'on', `>${SECRET}`, '~*', '&*', '+@all', '-xadd', '-xgroup');
+    await bed.server.ask('ACL', 'SETUSER', user, 'on', `>${SECRET}`, '~*', '&*', '+@all', '-rpush', '-sadd');
     try {
       const limited = await bed.connected(peer.url(`${user}:${SECRET}`));
       const outcomes = [

@@ -81,7 +81,7 @@ describe('messages in Redis', function () {
     const sender = await bed.connected(bed.direct);
     const heard = await bed.listen(transport, where);
     await eventually('a read that waits', WAIT_MS, async () =>
-      (await bed.view.clients()).some(({ cmd, blocked }) => cmd === 'xreadgroup' && blocked),
+      (await bed.view.clients()).some(({ cmd, blocked }) => cmd === 'blpop' && blocked),
     );
     await heard.listener.stop();
     await send(sender, toServer(where), 'kept');
@@ -148,9 +148,8 @@ describe('messages in Redis', function () {
     const server = await bed.serve(transport, where, { ping: () => 'pong' }, { slots: 1, prefetch: 1 });
     const bodies = ['no JSON, content-4711', '[]', '{"oslo.version":"9.0","oslo.message":"{}"}', '{}'];
     for (const body of bodies) await send(transport, toTopic(where), textMessage(body));
-    const streams = await bed.view.streams();
-    // What others may have written there: entries without any of our fields.
-    for (const stream of streams) await bed.server.ask('XADD', stream, '*', 'nonsense', 'content-4711');
+    // What others may have written there: entries without our line.
+    for (const list of await bed.view.queues()) await bed.server.ask('RPUSH', list, 'content-4711');
     await eventually('all to be refused', WAIT_MS, () => server.counts.malformed >= bodies.length);
     expect(await bed.client(transport, where).call({}, 'ping')).to.equal('pong');
     await eventually('an empty store', WAIT_MS, async () => (await bed.view.allEntries()) === 0);

@@ -1,12 +1,5 @@
 import type { Delivery, MaybePromise, WireMessage } from '@ebbgate/core';
 
-/** Which entry of which of the listener's streams. */
-export interface EntryRef {
-  /** Place of the stream among those of its listener, from 1. */
-  readonly stream: number;
-  readonly id: string;
-}
-
 /** What settles deliveries; after the loss of their channel nothing does. */
 export interface Settling {
   accept(delivery: RedisDelivery): MaybePromise<boolean>;
@@ -18,10 +11,11 @@ export interface Settling {
 export class RedisDelivery implements Delivery {
   readonly message: WireMessage;
   readonly redelivered: boolean;
-  readonly ref: EntryRef;
+  /** Its name among what the consumer holds. */
+  readonly ref: string;
   readonly #settling: Settling;
 
-  constructor(message: WireMessage, redelivered: boolean, ref: EntryRef, settling: Settling) {
+  constructor(message: WireMessage, redelivered: boolean, ref: string, settling: Settling) {
     this.message = message;
     this.redelivered = redelivered;
     this.ref = ref;

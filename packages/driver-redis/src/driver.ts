@@ -16,17 +16,20 @@ import {
   type ServerSource,
   type WireMessage,
 } from '@ebbgate/core';
-import { Keys } from './keys.js';
+import { entryOf } from './entry.js';
+import { type DestinationKeys, Keys } from './keys.js';
 import { RedisListener } from './listener.js';
 import type { RedisSettings } from './options.js';
+import type { Route } from './outgoing.js';
 import { Publisher } from './publisher.js';
 import { RedisReplyQueue } from './reply-queue.js';
+import { FANOUT, PUBLISH } from './scripts.js';
 import type { StoreClient } from './store-client.js';
 import { type ConnectionUser, StoreConnection } from './store-connection.js';
 import { unsuitableSettings } from './store-settings.js';
 import { Sweeper } from './sweeper.js';
 
-/** What streams can do. */
+/** What the store can do with our scripts. */
 const FEATURES: Omit<DriverFeatures, 'maxMessageBytes'> = Object.freeze({
   undeliverable: true,
   expiry: true,
@@ -39,13 +42,7 @@ const FEATURES: Omit<DriverFeatures, 'maxMessageBytes'> = Object.freeze({
   isolatedNames: true,
 });
 
-/** Where something goes. */
-interface Route {
-  readonly key: string;
-  readonly place: string;
-}
-
-/** Redis streams by ioredis: one connection for all that does not block, and one for each listener and for the replies. */
+/** Redis by ioredis: one connection for all that does not block, and one for each listener and for the replies. */
 export class RedisDriver implements Driver, ConnectionUser {
   readonly features: DriverFeatures;
   readonly replyRetryMs: number;
@@ -72,7 +69,7 @@ export class RedisDriver implements Driver, ConnectionUser {
         context.events.connection(state, cause);
       },
     });
-    this.#publisher = new Publisher(this.#connection, settings);
+    this.#publisher = new Publisher(this.#connection);
     this.#sweeper = new Sweeper(this.#connection, settings);
     this.#loopWatch = new EventLoopWatch(context.logger, 'no lease was renewed');
     this.#connection.users.add(this);
@@ -105,18 +102,16 @@ export class RedisDriver implements Driver, ConnectionUser {
   }
 
   publish(destination: Destination, message: WireMessage, options: PublishOptions): Promise<void> {
-    const { key, place } = this.#route(destination);
+    const route = this.#route(destination);
     const { deadline, mandatory, retry } = options;
-    const body = asBuffer(message.body.encode());
+    const body = message.body.encode();
     if (body.byteLength > this.#settings.maxMessageBytes) throw tooLarge(body.byteLength, this.#settings);
-    const isReply = destination.kind === 'reply';
-    const isFanout = destination.kind === 'fanout';
+    const repeatable = destination.kind === 'reply'; // its receiver knows duplicates
+    const isSwept = !repeatable && destination.kind !== 'fanout';
+    if (message.deadline && isSwept) this.#sweeper.sent(route.key, message.deadline.remainingMs);
     const expires = message.deadline ? String(this.#connection.clock.toStore(message.deadline)) : '';
-    if (message.deadline && !isReply && !isFanout) this.#sweeper.sent(key, message.deadline.remainingMs);
-    return this.#publisher.send({
-      ...{ key, place, isFanout, body, expires, deadline, mandatory, retry },
-      repeatable: isReply,
-    });
+    const entry = entryOf(body, expires);
+    return this.#publisher.send({ route, entry, deadline, mandatory, retry, repeatable });
   }
 
   async listen(
@@ -185,28 +180,34 @@ export class RedisDriver implements Driver, ConnectionUser {
 
   #routeOf(destination: Destination): Route {
     if (destination.kind === 'reply')
-      return {
-        key: this.#keys.ofReplies(destination.address),
-        place: `reply queue "${destination.address}"`,
-      };
+      return this.#to(this.#keys.ofReplies(destination.address), `reply queue "${destination.address}"`);
     const keys = this.#keys.ofTopic(destination);
     const { topic } = destination;
     switch (destination.kind) {
       case 'topic':
-        return { key: keys.topic.stream, place: `topic "${topic}"` };
-      case 'server':
-        return {
-          key: keys.server(destination.server).stream,
-          place: `server "${destination.server}" of topic "${topic}"`,
-        };
-      case 'fanout':
-        return { key: keys.subscribers, place: `fanout of topic "${topic}"` };
+        return this.#to(keys.destination(undefined), `topic "${topic}"`);
+      case 'server': {
+        const { server } = destination;
+        return this.#to(keys.destination(server), `server "${server}" of topic "${topic}"`);
+      }
+      case 'fanout': {
+        const [key, place] = [keys.subscribers, `fanout of topic "${topic}"`];
+        return { key, script: FANOUT, keys: [key], args: this.#limits(), place };
+      }
     }
   }
-}
 
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  #to({ list, declared, bell, member }: DestinationKeys, place: string): Route {
+    const [keys, args] = [
+      [list, declared, bell],
+      [member, ...this.#limits()],
+    ];
+    return { key: list, script: PUBLISH, keys, args, place };
+  }
+
+  #limits(): readonly number[] {
+    return [this.#settings.maxLength, this.#settings.maxBytes];
+  }
 }
 
 function tooLarge(bytes: number, { maxMessageBytes }: RedisSettings): MessageDeliveryError {

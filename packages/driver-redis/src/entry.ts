@@ -1,13 +1,6 @@
 import { bytesBody, type MessageBody, SerializationError, type WireMessage } from '@ebbgate/core';
 import type { StoreClock } from './store-clock.js';
 
-/** An entry of a stream, off the wire: its id and its fields, names and values in turn. */
-export interface Entry {
-  readonly id: string;
-  /** Empty: it was deleted while somebody held it. */
-  readonly fields: readonly Buffer[];
-}
-
 /** What an entry says. */
 export interface ReadEntry {
   readonly message: WireMessage;
@@ -15,50 +8,45 @@ export interface ReadEntry {
   readonly again: boolean;
 }
 
-const NO_BODY = 'It has no body';
+const NINE = 0x39;
+const ZERO = 0x30;
+const AGAIN = 0x21; // !
+const END_OF_LINE = 0x0a;
+const NO_HEAD = 'It does not begin with a line of its deadline';
 
 /** Throws when it is read, as a body does that is no JSON: so all malformed messages are refused, counted and told alike. */
 const UNREADABLE: MessageBody = Object.freeze({
   local: undefined,
   size: 0,
   encode(): never {
-    throw new SerializationError(NO_BODY);
+    throw new SerializationError(NO_HEAD);
   },
   fork: () => UNREADABLE,
 });
 
-/** Reads the fields that we know, of whatever order; others are for others. */
-export function readEntry({ fields }: Entry, clock: StoreClock): ReadEntry {
-  const body = field(fields, 'body');
-  const deadlineText = field(fields, 'deadline')?.toString('latin1');
-  const storeMs = deadlineText === undefined ? NaN : Number(deadlineText);
+/**
+ * An entry is a line and the body: the deadline in digits, or none, and a `!` when somebody has given it back.
+ * @param deadline - by the clock of the store; empty: none
+ */
+export function entryOf(body: Uint8Array, deadline: string): Buffer {
+  const entry = Buffer.allocUnsafe(deadline.length + 1 + body.byteLength);
+  entry.write(deadline, 'latin1');
+  entry[deadline.length] = END_OF_LINE;
+  entry.set(body, deadline.length + 1);
+  return entry;
+}
+
+export function readEntry(entry: Buffer, clock: StoreClock): ReadEntry {
+  let at = 0;
+  for (let sign = entry[0]; sign !== undefined && sign >= ZERO && sign <= NINE; sign = entry[at]) at += 1;
+  const storeMs = at === 0 ? NaN : Number(entry.toString('latin1', 0, at));
+  const again = entry[at] === AGAIN;
+  if (again) at += 1;
   const message = {
     id: undefined,
-    body: body ? bytesBody(body) : UNREADABLE,
+    body: entry[at] === END_OF_LINE ? bytesBody(entry.subarray(at + 1)) : UNREADABLE,
     deadline: Number.isFinite(storeMs) ? clock.fromStore(storeMs) : undefined,
     expirationMs: undefined,
   };
-  return { message, again: field(fields, 'again') !== undefined };
-}
-
-/** Written by a listener itself to end its own read. */
-export function isWakeUp({ fields }: Entry): boolean {
-  return field(fields, 'wake') !== undefined;
-}
-
-function field(fields: readonly Buffer[], name: string): Buffer | undefined {
-  for (let at = 0; at + 1 < fields.length; at += 2) {
-    const found = fields[at];
-    if (found?.length === name.length && found.toString('latin1') === name) return fields[at + 1];
-  }
-  return undefined;
-}
-
-/** The reply to XREAD and XREADGROUP: the entries of each stream that had some, by its key. */
-export function readStreams(reply: unknown): readonly (readonly [key: string, entries: readonly Entry[]])[] {
-  if (!Array.isArray(reply)) return []; // null: nothing came in time
-  return (reply as readonly [Buffer, readonly [Buffer, Buffer[] | null][]][]).map(([key, entries]) => [
-    key.toString(),
-    entries.map(([id, fields]) => ({ id: id.toString('latin1'), fields: fields ?? [] })),
-  ]);
+  return { message, again };
 }

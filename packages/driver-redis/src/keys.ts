@@ -1,7 +1,5 @@
 import type { ServerSource } from '@ebbgate/core';
 
-/** The one group of every stream: its consumers are the listeners. */
-export const GROUP = 'servers';
 /** Between the parts of a key and of a consumer's name; in no encoded name. */
 const BETWEEN_NAMES = '/';
 
@@ -22,10 +20,21 @@ function encodeSign(sign: string): string {
     : encodeURIComponent(sign);
 }
 
-/** A stream that servers share, and the one for what they gave back, which is read first. */
+/** A list, and what belongs to it. */
 export interface QueueKeys {
-  readonly stream: string;
+  readonly list: string;
+  /** What was given back: it is read first. */
   readonly back: string;
+  /** A list on which readers block: a sign in it says that there is something. */
+  readonly bell: string;
+}
+
+/** Where something is sent to: its list, and the set that says by a member that somebody has listened there. */
+export interface DestinationKeys {
+  readonly list: string;
+  readonly bell: string;
+  readonly declared: string;
+  readonly member: string;
 }
 
 /**
@@ -36,33 +45,59 @@ export class TopicKeys {
   /** What each of its keys begins with. */
   readonly base: string;
   readonly topic: QueueKeys;
+  /** Names of the queues that were declared. */
+  readonly declared: string;
   /** Names of those that get fanouts, by the time until which they are there. */
   readonly subscribers: string;
   /** Consumers, by the time until which what they hold is theirs. */
   readonly leases: string;
-  /** Consumers that are no more, by the time at which they are looked at once more. */
-  readonly ended: string;
 
   constructor(prefix: string, exchange: string, topic: string) {
     this.base = `${prefix}:{${encodeName(exchange)}${BETWEEN_NAMES}${encodeName(topic)}}`;
-    this.topic = queueKeys(`${this.base}:topic`);
+    this.topic = queueKeys(`${this.base}:${TOPIC}`);
+    this.declared = `${this.base}:declared`;
     this.subscribers = `${this.base}:fanout`;
     this.leases = `${this.base}:leases`;
-    this.ended = `${this.base}:ended`;
   }
 
   server(server: string): QueueKeys {
-    return queueKeys(`${this.base}:server:${encodeName(server)}`);
+    return queueKeys(`${this.base}:${serverMember(server)}`);
   }
 
   /** @param listener - random, without signs that would be encoded */
-  fanout(listener: string): string {
-    return `${this.subscribers}:${listener}`;
+  fanout(listener: string): QueueKeys {
+    return queueKeys(`${this.subscribers}:${listener}`);
+  }
+
+  /** What a consumer has fetched and not settled. */
+  held(consumer: string): string {
+    return `${this.base}:held:${consumer}`;
+  }
+
+  /** What a server declares. */
+  members(server: string): readonly string[] {
+    return [TOPIC, serverMember(server)];
+  }
+
+  /** Of the topic, or of one server. */
+  destination(server: string | undefined): DestinationKeys {
+    const { list, bell } = server === undefined ? this.topic : this.server(server);
+    return { list, bell, declared: this.declared, member: list.slice(this.base.length + 1) };
   }
 }
 
-function queueKeys(stream: string): QueueKeys {
-  return { stream, back: `${stream}:back` };
+const TOPIC = 'topic';
+
+const serverMember = (server: string): string => `server:${encodeName(server)}`;
+
+function queueKeys(list: string): QueueKeys {
+  return { list, back: `${list}:back`, bell: `${list}:bell` };
+}
+
+/** The keys of one reply queue; they share a hash tag, too. */
+export interface ReplyKeys extends DestinationKeys {
+  /** Who reads, and how many were removed. */
+  readonly state: string;
 }
 
 /** Who reads: the server, its listener, and how often that one has subscribed. Scripts find the keys of both by it. */
@@ -83,7 +118,15 @@ export class Keys {
   }
 
   /** The address comes from peers: any text. */
-  ofReplies(address: string): string {
-    return `${this.#prefix}:{${encodeName(address)}}:replies`;
+  ofReplies(address: string): ReplyKeys {
+    const base = `${this.#prefix}:{${encodeName(address)}}`;
+    const list = `${base}:replies`;
+    return {
+      list,
+      bell: `${list}:bell`,
+      declared: `${base}:declared`,
+      member: 'replies',
+      state: `${base}:state`,
+    };
   }
 }

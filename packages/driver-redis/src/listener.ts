@@ -155,7 +155,7 @@ export class RedisListener implements Listener, ConnectionUser {
     await this.#subscribing;
     const { client } = this.#parts.connection;
     if (!client) return !this.#subscription && this.#lost.isEmpty;
-    await this.#lost.retire(client, 'gone');
+    await this.#lost.retire(client, 'closed');
     await this.#subscription?.close(client);
     return true;
   }
@@ -200,7 +200,7 @@ export class RedisListener implements Listener, ConnectionUser {
   /** Never rejects. */
   async #subscribe(client: StoreClient): Promise<void> {
     try {
-      await this.#lost.retire(client, this.#wish === 'closed' ? 'gone' : 'lost');
+      await this.#lost.retire(client, this.#wish === 'closed' ? 'closed' : 'lost');
       if (this.#wish === 'listen' || this.#wish === 'pause') await this.#openSubscription(client);
     } catch (error) {
       if (this.#parts.connection.client !== client) return;

@@ -28,7 +28,7 @@ export class LostSubscriptions {
   }
 
   /** Resolves when the store has taken back all of them. Rejects when its connection is lost, too. */
-  async retire(client: StoreClient, how: 'lost' | 'gone'): Promise<void> {
+  async retire(client: StoreClient, how: 'lost' | 'closed'): Promise<void> {
     for (const subscription of [...this.#kept.keys()]) {
       await subscription.retire(client, how);
       this.#forget(subscription);

@@ -76,7 +76,7 @@ function refuseConflicts(place: Place, { values, given }: ReadOptions): void {
     [values.retry_interval > values.retry_interval_max, 'retry_interval is longer than retry_interval_max'],
     [
       given.has('heartbeat') && values.heartbeat > values.lease / 2,
-      'heartbeat is longer than half the lease: a read of a process that was given up could outlast it',
+      'heartbeat is longer than half the lease: a lease could run out on a connection that is dead and not known to be',
     ],
     [
       given.has('sentinel_auth') && place.layout !== 'sentinel',

@@ -1,20 +1,29 @@
 import { type Deadline, MessageDeliveryError, TimerEntry, timers } from '@ebbgate/core';
+import type { Script } from './script-parts.js';
+import type { Argument } from './store-client.js';
+
+/** Where something goes. */
+export interface Route {
+  /** Those to one place go together. */
+  readonly key: string;
+  readonly script: Script;
+  readonly keys: readonly string[];
+  /** What the script is told before the messages. */
+  readonly args: readonly Argument[];
+  /** For errors. */
+  readonly place: string;
+}
 
 /** One message, ready to be sent. */
 export interface Outgoing {
-  /** The stream, or the subscribers of a fanout. */
-  readonly key: string;
-  readonly isFanout: boolean;
-  readonly body: Buffer;
-  /** As it is stored, by the clock of the store; empty: none. */
-  readonly expires: string;
+  readonly route: Route;
+  /** As it is stored: a line of its deadline, and the body. */
+  readonly entry: Buffer;
   readonly deadline: Deadline;
   readonly retry: number | undefined;
   readonly mandatory: boolean;
   /** May be sent again when it is unknown whether the store has it: its receiver knows duplicates (replies). */
   readonly repeatable: boolean;
-  /** What it is for, for errors. */
-  readonly place: string;
 }
 
 /** Rejects a send to say: try again, nothing has reached the store or it does no harm. */

@@ -6,9 +6,7 @@ import {
   redactedCause,
   TransportClosedError,
 } from '@ebbgate/core';
-import type { RedisSettings } from './options.js';
 import { type Outgoing, SendAgain, Sending } from './outgoing.js';
-import { FANOUT, PUBLISH } from './scripts.js';
 import type { Argument, StoreClient } from './store-client.js';
 import { type ConnectionUser, closedError, type StoreConnection } from './store-connection.js';
 import { asStoreError, NotWrittenError, refusalOf } from './store-errors.js';
@@ -17,7 +15,7 @@ import { asStoreError, NotWrittenError, refusalOf } from './store-errors.js';
 const BATCH = 128;
 const BATCH_BYTES = 512 * 1024;
 
-/** What goes to one stream. */
+/** What goes to one place. */
 interface Lane {
   /** Not written yet. */
   waiting: Sending[];
@@ -26,20 +24,18 @@ interface Lane {
 }
 
 /**
- * Sends. What goes to one stream in one turn of the event loop, or while the step before it is not answered, leaves as one
+ * Sends. What goes to one place in one turn of the event loop, or while the step before it is not answered, leaves as one
  * step: the more there is to do, the less each costs. A send resolves when the store has answered it; it is *unknown* when
  * the connection was lost in between.
  */
 export class Publisher implements ConnectionUser {
   readonly #connection: StoreConnection;
-  readonly #settings: RedisSettings;
   /** By their keys; those for which there is something to do. */
   readonly #lanes = new Map<string, Lane>();
   #due = false;
 
-  constructor(connection: StoreConnection, settings: RedisSettings) {
+  constructor(connection: StoreConnection) {
     this.#connection = connection;
-    this.#settings = settings;
     connection.users.add(this);
   }
 
@@ -90,10 +86,10 @@ export class Publisher implements ConnectionUser {
 
   #add(outgoing: Outgoing, resolve: () => void, reject: (error: Error) => void): void {
     const sending = new Sending(outgoing, resolve, reject);
-    let lane = this.#lanes.get(outgoing.key);
+    let lane = this.#lanes.get(outgoing.route.key);
     if (!lane) {
       lane = { waiting: [], underWay: 0 };
-      this.#lanes.set(outgoing.key, lane);
+      this.#lanes.set(outgoing.route.key, lane);
     }
     lane.waiting.push(sending);
     if (lane.underWay === 0) this.#beDue();
@@ -133,7 +129,7 @@ export class Publisher implements ConnectionUser {
     let bytes = 0;
     for (const sending of waiting) {
       if (sending.settled) continue;
-      const { byteLength } = sending.outgoing.body;
+      const { byteLength } = sending.outgoing.entry;
       if (batch.length === BATCH || (batch.length > 0 && bytes + byteLength > BATCH_BYTES)) {
         void this.#write(client, lane, batch);
         batch = [];
@@ -148,14 +144,15 @@ export class Publisher implements ConnectionUser {
   /** Never rejects: what goes wrong is told to each of the senders. */
   async #write(client: StoreClient, lane: Lane, batch: readonly Sending[]): Promise<void> {
     const [{ outgoing }] = batch as [Sending]; // there is at least one
-    const args: Argument[] = [this.#settings.maxLength, this.#settings.maxBytes];
+    const { key, script, keys } = outgoing.route;
+    const args: Argument[] = [...outgoing.route.args];
     for (const sending of batch) {
       sending.written();
-      args.push(sending.outgoing.body, sending.outgoing.expires);
+      args.push(sending.outgoing.entry);
     }
     lane.underWay += 1;
     try {
-      const taken = await client.run(outgoing.isFanout ? FANOUT : PUBLISH, [outgoing.key], args);
+      const taken = await client.run(script, keys, args);
       for (const [index, sending] of batch.entries()) answered(sending, index, Number(taken));
     } catch (error) {
       for (const sending of batch) sending.fail(this.#failure(sending.outgoing, error));
@@ -163,7 +160,7 @@ export class Publisher implements ConnectionUser {
     lane.underWay -= 1;
     if (lane.underWay > 0) return;
     if (lane.waiting.length > 0) this.#beDue();
-    else this.#lanes.delete(outgoing.key);
+    else this.#lanes.delete(key);
   }
 
   #failure({ repeatable }: Outgoing, error: unknown): Error {
@@ -184,9 +181,9 @@ export class Publisher implements ConnectionUser {
 
 /** @param taken - how many of the batch the store has; -1 when it does not know where they go */
 function answered(sending: Sending, index: number, taken: number): void {
-  const { mandatory, place } = sending.outgoing;
+  const { mandatory, route } = sending.outgoing;
   if (index < taken || (taken === -1 && !mandatory)) sending.taken();
   else if (taken === -1)
-    sending.fail(new MessageUndeliverableError(`There is no ${place}: nobody has ever listened there`));
-  else sending.fail(new BackpressureError(`The store holds as much as it may for ${place}`));
+    sending.fail(new MessageUndeliverableError(`There is no ${route.place}: nobody has ever listened there`));
+  else sending.fail(new BackpressureError(`The store holds as much as it may for ${route.place}`));
 }

@@ -28,5 +28,5 @@ export function createRedisDriver(options: RedisOptions = {}): DriverFactory {
   });
 }
 
-/** Redis and Valkey by streams: `redis:` and, with TLS, `rediss:`; `+sentinel` and `+cluster` behind either. */
+/** Redis and Valkey: `redis:` and, with TLS, `rediss:`; `+sentinel` and `+cluster` behind either. */
 export const redisDriver: DriverFactory = createRedisDriver();

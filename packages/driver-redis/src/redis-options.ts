@@ -6,11 +6,11 @@ export interface RedisOptions {
   readonly key_prefix?: string;
   /** Default 30. For how long what a process has fetched and not begun stays its own when nothing is heard of it. */
   readonly lease?: number;
-  /** Default 300. Fanout and reply streams outlive their owner by so much. */
+  /** Default 300. Fanouts and replies outlive their owner by so much. */
   readonly private_ttl?: number;
-  /** Default 100000; 0: any number. Most entries of one stream: beyond, senders are refused (`ERR_BACKPRESSURE`). */
+  /** Default 100000; 0: any number. Most entries of one list: beyond, senders are refused (`ERR_BACKPRESSURE`). */
   readonly max_length?: number;
-  /** Default 268435456; 0: any size. Most bytes of one stream, by the reckoning of `MEMORY USAGE`. */
+  /** Default 268435456; 0: any size. Most bytes of one list, by the reckoning of `MEMORY USAGE`. */
   readonly max_bytes?: number;
   /** Default 134217728. The longest message that is sent. */
   readonly max_message_bytes?: number;
@@ -29,7 +29,7 @@ export interface RedisOptions {
   readonly retry_interval?: number;
   /** Default 5. The longest such wait. */
   readonly retry_interval_max?: number;
-  /** Default 60. For how long a reply is sent again when the stream of its caller is missing. */
+  /** Default 60. For how long a reply is sent again when the list of its caller is missing. */
   readonly missing_reply_retry?: number;
   /** Default `shuffled`: the hosts are tried in random order. `given`: in that of the URL. */
   readonly host_order?: 'shuffled' | 'given';

@@ -10,11 +10,11 @@ import {
   type WireMessage,
   within,
 } from '@ebbgate/core';
-import { type Entry, readEntry, readStreams } from './entry.js';
-import { GROUP, type Keys } from './keys.js';
+import { readEntry } from './entry.js';
+import type { Keys, ReplyKeys } from './keys.js';
 import { openClient } from './open-client.js';
 import type { RedisSettings } from './options.js';
-import { KEEP_REPLIES } from './scripts.js';
+import { KEEP_REPLIES, READ_REPLIES } from './reply-scripts.js';
 import type { StoreClient } from './store-client.js';
 import { closedError, type ConnectionUser, type StoreConnection } from './store-connection.js';
 import { asStoreError } from './store-errors.js';
@@ -22,8 +22,10 @@ import { asStoreError } from './store-errors.js';
 const CLOSE_MS = 3_000;
 /** So many replies are fetched at once at most: they are handed over at once, and need no credit. */
 const FETCH = 256;
-/** Before the first entry of a stream. */
-const BEGINNING = '0-0';
+/** What comes in one answer is enough at so many bytes. */
+const FETCH_BYTES = 1024 * 1024;
+/** What was read last is removed with the next read, or so much later when none comes. */
+const REMOVE_WITHIN_MS = 50;
 
 /** What a reply queue is made of. */
 export interface ReplyQueueParts {
@@ -37,17 +39,25 @@ export interface ReplyQueueParts {
 }
 
 /**
- * The stream at which a process gets its replies: one name as long as the process lives. It is read from where it was read to,
- * so that no loss of a connection loses a reply, or brings one twice.
+ * The list at which a process gets its replies: one name as long as the process lives. What was read stays until the next read
+ * removes it, so no loss of a connection loses a reply; and what then comes again is known, so none comes twice.
  */
 export class RedisReplyQueue implements ReplyQueue, ConnectionUser {
   readonly address: string = `reply_${secretId()}`;
   readonly #parts: ReplyQueueParts;
-  readonly #key: string;
+  readonly #keys: ReplyKeys;
   readonly #abort = new AbortController();
   readonly #pause: RetryPause;
-  readonly #trim: ReplyTrim;
-  #last = BEGINNING;
+  readonly #removal: Removal;
+  /** Of this connection: the store gives nothing to those before. */
+  #times = 0;
+  /** Since the list was made; those removed count. */
+  #received = 0;
+  /** Received, and not known to be removed. */
+  #last: readonly Buffer[] = [];
+  /** Of these, what may come again after the loss of a connection; in this order, and before all others. */
+  #again: Buffer[] = [];
+  #looks = false;
   #reader: StoreClient | undefined;
   #reading: Promise<void> | undefined;
   #keptAtMs = 0;
@@ -55,9 +65,9 @@ export class RedisReplyQueue implements ReplyQueue, ConnectionUser {
 
   constructor(parts: ReplyQueueParts) {
     this.#parts = parts;
-    this.#key = parts.keys.ofReplies(this.address);
+    this.#keys = parts.keys.ofReplies(this.address);
     this.#pause = new RetryPause(parts.settings);
-    this.#trim = new ReplyTrim(parts.connection, this.#key);
+    this.#removal = new Removal(() => void this.#remove());
     parts.connection.users.add(this);
   }
 
@@ -84,10 +94,11 @@ export class RedisReplyQueue implements ReplyQueue, ConnectionUser {
     this.#parts.onClosed();
     this.#first?.reject(closedError());
     this.#reader?.end(undefined);
-    this.#trim.end();
+    this.#removal.end();
     const { client } = this.#parts.connection;
     if (!client) return;
-    const removal = client.call('del', [this.#key]);
+    const { list, bell, declared, state } = this.#keys;
+    const removal = client.call('del', [declared, list, bell, state]);
     await within(removal, { timeoutMs: CLOSE_MS }, () => new Error('late')).catch(() => undefined); // it expires
   }
 
@@ -104,7 +115,8 @@ export class RedisReplyQueue implements ReplyQueue, ConnectionUser {
   async #readWhileUp(client: StoreClient): Promise<void> {
     const { connection, settings } = this.#parts;
     try {
-      await this.#keep(client);
+      this.#times += 1;
+      await this.#keep(client, this.#name);
       this.#reader = await openClient(settings, client.hosts, 'reader', this.#abort.signal);
       this.#pause.succeeded();
       this.#first?.resolve();
@@ -119,37 +131,51 @@ export class RedisReplyQueue implements ReplyQueue, ConnectionUser {
     }
   }
 
-  async #readOnce(client: StoreClient, reader: StoreClient): Promise<void> {
-    const { heartbeatMs, privateTtlMs } = this.#parts.settings;
-    const wait = Math.ceil(heartbeatMs);
-    const reply = await reader.call('xread', [
-      'COUNT',
-      FETCH,
-      'BLOCK',
-      wait,
-      'STREAMS',
-      this.#key,
-      this.#last,
-    ]);
-    const entries = readStreams(reply).flatMap(([, some]) => some);
-    for (const entry of entries) this.#take(entry);
-    if (entries.length > 0) this.#trim.upTo(this.#last, entries.length);
-    // A stream that is missing is waited for like an empty one: so an idle reader looks whether it is there.
-    const isStale = performance.now() - this.#keptAtMs > privateTtlMs / 3;
-    if (entries.length === 0 || isStale) await this.#keep(client);
+  get #name(): string {
+    return String(this.#times);
   }
 
-  async #keep(client: StoreClient): Promise<void> {
+  async #readOnce(client: StoreClient, reader: StoreClient): Promise<void> {
+    const { heartbeatMs, privateTtlMs } = this.#parts.settings;
+    const read = [READ_REPLIES, this.#readKeys(), [this.#name, this.#received, FETCH, FETCH_BYTES]] as const;
+    const [hadSign, reply] = this.#looks
+      ? [false, await reader.run(...read)]
+      : await reader.runAtSign([this.#keys.bell], heartbeatMs, ...read);
+    if (!Array.isArray(reply)) {
+      await this.#keep(client, this.#name); // it is gone
+      return;
+    }
+    const entries = reply.slice(1) as Buffer[];
+    this.#looks = hadSign && entries.length === 0;
+    this.#received = Number(reply[0]) + entries.length;
+    this.#last = entries;
+    for (const entry of entries) if (!this.#isKnown(entry)) this.#take(entry);
+    if (entries.length > 0) this.#removal.due();
+    if (performance.now() - this.#keptAtMs > privateTtlMs / 3) await this.#keep(client, '');
+  }
+
+  /** @param newReader - from now on nobody else is given anything; empty: who reads, reads on */
+  async #keep(client: StoreClient, newReader: string): Promise<void> {
+    if (newReader !== '') this.#again = [...this.#last];
     const life = Math.ceil(this.#parts.settings.privateTtlMs);
-    const made = await client.run(KEEP_REPLIES, [this.#key], [GROUP, life]);
+    const { declared, state, list, bell } = this.#keys;
+    const reply = await client.run(KEEP_REPLIES, [declared, state, list, bell], [life, newReader]);
+    const [made, removed] = reply as readonly [number, number]; // as the script gives it
     this.#keptAtMs = performance.now();
-    if (made !== 1) return;
-    if (this.#last !== BEGINNING)
-      this.#parts.logger.warn(
-        { address: this.address },
-        'The stream of replies was missing; it was made again',
-      );
-    this.#last = BEGINNING; // ids of another stream
+    if (newReader !== '') this.#received = removed;
+    if (made === 1 && this.#first === undefined)
+      this.#parts.logger.warn({ address: this.address }, 'The replies were missing; they were made again');
+  }
+
+  /** So that no more of them is kept than must be; what it misses goes with the next read, or with all of it. */
+  async #remove(): Promise<void> {
+    const args = [this.#name, this.#received, 0, 0];
+    await this.#parts.connection.client?.run(READ_REPLIES, this.#readKeys(), args).catch(() => undefined);
+  }
+
+  #readKeys(): readonly string[] {
+    const { state, list, bell, declared } = this.#keys;
+    return [state, list, bell, declared];
   }
 
   /** Whoever waits for the first read is told what will not change; all else is tried again. */
@@ -160,35 +186,34 @@ export class RedisReplyQueue implements ReplyQueue, ConnectionUser {
     } else this.#parts.events.error(failure);
   }
 
-  #take(entry: Entry): void {
-    this.#last = entry.id;
+  /** What comes again comes first: so with the first that was not there before, there is no more of it. */
+  #isKnown(entry: Buffer): boolean {
+    if (this.#again.length === 0) return false;
+    const place = this.#again.findIndex((one) => one.equals(entry));
+    this.#again = place === -1 ? [] : this.#again.slice(place + 1);
+    return place !== -1;
+  }
+
+  #take(entry: Buffer): void {
     const { message } = readEntry(entry, this.#parts.connection.clock);
     if (!this.#abort.signal.aborted) this.#parts.onReply(message);
   }
 }
 
-/** Replies are removed after so many, or after so long. */
-const TRIM_AFTER = 64;
-const TRIM_WITHIN_MS = 50;
+/** Comes so long after something was read, once. */
+class Removal extends TimerEntry {
+  readonly #work: () => void;
+  #isDue = false;
 
-/** Removes what was read, many entries by one command. What it misses goes with the next, or with the stream. */
-class ReplyTrim extends TimerEntry {
-  readonly #connection: StoreConnection;
-  readonly #key: string;
-  #last = BEGINNING;
-  #count = 0;
-
-  constructor(connection: StoreConnection, key: string) {
+  constructor(work: () => void) {
     super();
-    this.#connection = connection;
-    this.#key = key;
+    this.#work = work;
   }
 
-  upTo(id: string, count: number): void {
-    this.#last = id;
-    if (this.#count === 0) timers.add(this, TRIM_WITHIN_MS);
-    this.#count += count;
-    if (this.#count >= TRIM_AFTER) this.#trim();
+  due(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    timers.add(this, REMOVE_WITHIN_MS);
   }
 
   end(): void {
@@ -196,14 +221,7 @@ class ReplyTrim extends TimerEntry {
   }
 
   override onTime(): void {
-    this.#trim();
-  }
-
-  #trim(): void {
-    timers.remove(this);
-    this.#count = 0;
-    const [ms, count] = this.#last.split('-');
-    const next = `${ms ?? '0'}-${String(BigInt(count ?? '0') + 1n)}`;
-    void this.#connection.client?.call('xtrim', [this.#key, 'MINID', next]).catch(() => undefined); // with the next one
+    this.#isDue = false;
+    this.#work();
   }
 }

@@ -1,289 +1,231 @@
-import { createHash } from 'node:crypto';
+import { KEEP_REPLIES, READ_REPLIES } from './reply-scripts.js';
+import { HAND_BACK, NOW, PUT_BACK, RING, ROOM, type Script, script } from './script-parts.js';
 
 /**
- * A step that the store takes as a whole. Sent by its hash; the store is given the text when it does not know it. A store
- * that is out of memory refuses the first write of a script if it could need some, and no later one: so those that must
- * work then begin with one that needs none, as XACK or PEXPIRE.
- */
-export interface Script {
-  readonly name: string;
-  readonly text: string;
-  readonly sha: string;
-}
-
-function script(name: string, ...parts: readonly string[]): Script {
-  const text = parts.join('\n');
-  return { name, text, sha: createHash('sha1').update(text).digest('hex') };
-}
-
-/** The store's clock, in milliseconds since the epoch: the only one that all parties share. */
-const NOW = `
-local function now()
-  local time = redis.call('TIME')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
-end`;
-
-/** Is the stream as long, or as large, as it may be? 0: any. Its size is asked for only when there is something in it. */
-const ROOM = `
-local function room(key, most, bytes)
-  local length = redis.call('XLEN', key)
-  if bytes > 0 and length > 8 and redis.call('MEMORY', 'USAGE', key) >= bytes then return 0 end
-  return most > 0 and most - length or 1e9
-end
-local function add(key, body, deadline)
-  if deadline == '' then redis.call('XADD', key, '*', 'body', body)
-  else redis.call('XADD', key, '*', 'body', body, 'deadline', deadline) end
-end`;
-
-/** Puts an entry that somebody held into the stream for what was given back, marked: it is read before all others. */
-const GIVE_BACK = `
-local function giveBack(key, group, id, to)
-  local entry = redis.call('XRANGE', key, id, id)[1]
-  if redis.call('XACK', key, group, id) == 0 then return end
-  redis.call('XDEL', key, id)
-  if not entry then return end
-  local fields = entry[2]
-  local marked = false
-  for i = 1, #fields, 2 do marked = marked or fields[i] == 'again' end
-  if not marked then fields[#fields + 1] = 'again'; fields[#fields + 1] = '1' end
-  redis.call('XADD', to, '*', unpack(fields))
-end`;
-
-/**
- * All that a consumer holds goes back; its name tells where it may hold something. `dismiss` removes the consumer itself,
- * `reap` does both for those whose lease is over: twice, a lease apart, as a read of theirs may still be under way at the
- * store while they are given up for the first time.
- */
-const HAND_BACK = `
-local function queuesOf(base, consumer)
-  local server, listener = string.match(consumer, '^([^/]*)/([^/]*)/')
-  if not server then return {} end
-  local topic, own, fanout = base .. ':topic', base .. ':server:' .. server, base .. ':fanout:' .. listener
-  return {
-    { topic .. ':back', topic .. ':back' }, { topic, topic .. ':back' },
-    { own .. ':back', own .. ':back' }, { own, own .. ':back' }, { fanout, fanout },
-  }
-end
-local function handBack(base, group, consumer)
-  for _, queue in ipairs(queuesOf(base, consumer)) do
-    local held
-    repeat
-      held = redis.pcall('XPENDING', queue[1], group, '-', '+', 100, consumer)
-      if held.err then break end
-      for _, one in ipairs(held) do giveBack(queue[1], group, one[1], queue[2]) end
-    until #held < 100
-  end
-end
-local function dismiss(base, group, consumer)
-  for _, queue in ipairs(queuesOf(base, consumer)) do
-    redis.pcall('XGROUP', 'DELCONSUMER', queue[1], group, consumer)
-  end
-end
-local function reap(leases, ended, base, group, time, lease)
-  for _, consumer in ipairs(redis.call('ZRANGEBYSCORE', leases, '-inf', time, 'LIMIT', 0, 10)) do
-    handBack(base, group, consumer)
-    redis.call('ZREM', leases, consumer)
-    redis.call('ZADD', ended, time + lease, consumer)
-  end
-  for _, consumer in ipairs(redis.call('ZRANGEBYSCORE', ended, '-inf', time, 'LIMIT', 0, 10)) do
-    handBack(base, group, consumer)
-    dismiss(base, group, consumer)
-    redis.call('ZREM', ended, consumer)
-  end
-end`;
-
-/**
- * Keys: the stream. Arguments: most entries, most bytes, then body and deadline (empty for none) of each message.
- * Gives how many were taken, in their order; -1 when the destination was never declared: a replica, which may only not have
- * it yet, refuses the DEL.
+ * Keys: the list, the set of what was declared, the bell. Arguments: member of the set, most entries, most bytes, then the
+ * messages. Gives how many were taken, in their order; -1 when the destination was never declared: a replica, which may only
+ * not have it yet, refuses the SREM.
  */
 export const PUBLISH: Script = script(
   'publish',
+  RING,
   ROOM,
   `
-if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('DEL', KEYS[1]) return -1 end
-local left = room(KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]))
-local taken = 0
-for i = 3, #ARGV, 2 do
-  if taken >= left then break end
-  add(KEYS[1], ARGV[i], ARGV[i + 1])
-  taken = taken + 1
-end
+if redis.call('SISMEMBER', KEYS[2], ARGV[1]) == 0 then redis.call('SREM', KEYS[2], ARGV[1]) return -1 end
+local taken = math.min(room(KEYS[1], tonumber(ARGV[2]), tonumber(ARGV[3])), #ARGV - 3)
+if taken <= 0 then return 0 end
+local life = redis.call('PTTL', KEYS[2])
+redis.call('RPUSH', KEYS[1], unpack(ARGV, 4, 3 + taken))
+if life > 0 then redis.call('PEXPIRE', KEYS[1], life) end
+ring(KEYS[3], life)
 return taken`,
 );
 
 /**
- * Keys: the subscribers. Arguments as above. Each subscriber that is still there gets each message, or none does when one
- * of them has no room. Gives how many were taken.
+ * Keys: the subscribers. Arguments: most entries, most bytes, then the messages. Each subscriber that is still there gets each
+ * message, or none does when one of them has no room. Gives how many were taken.
  */
 export const FANOUT: Script = script(
   'fanout',
   NOW,
+  RING,
   ROOM,
   `
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now())
-local streams = {}
-local left = 1e9
-for _, name in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
-  local key = KEYS[1] .. ':' .. name
-  if redis.call('EXISTS', key) == 1 then
-    streams[#streams + 1] = key
-    left = math.min(left, room(key, tonumber(ARGV[1]), tonumber(ARGV[2])))
-  end
+local time = now()
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', time)
+local subscribers = redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')
+local taken = #ARGV - 2
+for i = 1, #subscribers, 2 do
+  taken = math.min(taken, room(KEYS[1] .. ':' .. subscribers[i], tonumber(ARGV[1]), tonumber(ARGV[2])))
 end
-local taken = 0
-for i = 3, #ARGV, 2 do
-  if taken >= left then break end
-  for _, key in ipairs(streams) do add(key, ARGV[i], ARGV[i + 1]) end
-  taken = taken + 1
+if taken <= 0 then return 0 end
+for i = 1, #subscribers, 2 do
+  local list, life = KEYS[1] .. ':' .. subscribers[i], subscribers[i + 1] - time
+  redis.call('RPUSH', list, unpack(ARGV, 3, 2 + taken))
+  redis.call('PEXPIRE', list, life)
+  ring(list .. ':bell', life)
 end
 return taken`,
 );
 
 /**
- * Declares what a listener reads and begins its lease. Keys: leases, ended, subscribers, the fanout stream, then all of
- * its streams. Arguments: base of the keys, group, consumer, lease, life of the fanout stream, name of the subscriber. A group
- * begins at the first entry, so that what came before it is delivered.
+ * Declares what a listener reads and begins its lease. Keys: leases, subscribers, the set of what is declared. Arguments: base of
+ * the keys, consumer, lease, life of what is the listener's own, listener, then the members of the set. What is there already
+ * is found at once, as its bell is rung.
  */
 export const SUBSCRIBE: Script = script(
   'subscribe',
   NOW,
-  GIVE_BACK,
+  RING,
+  PUT_BACK,
   HAND_BACK,
   `
-local base, group, consumer, lease, life = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
-redis.call('PEXPIRE', KEYS[4], life)
-for i = 5, #KEYS do
-  local made = redis.pcall('XGROUP', 'CREATE', KEYS[i], group, '0', 'MKSTREAM')
-  if made.err and not string.find(made.err, 'BUSYGROUP', 1, true) then return redis.error_reply(made.err) end
-end
+local base, consumer, lease, life, listener = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 local time = now()
-redis.call('PEXPIRE', KEYS[4], life)
-redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', time)
-redis.call('ZADD', KEYS[3], time + life, ARGV[6])
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', time)
+redis.call('SADD', KEYS[3], unpack(ARGV, 6))
+redis.call('ZADD', KEYS[2], time + life, listener)
 redis.call('ZADD', KEYS[1], time + lease, consumer)
-reap(KEYS[1], KEYS[2], base, group, time, lease)
+reap(KEYS[1], base, time, life)
+ring(KEYS[2] .. ':' .. listener .. ':bell', life)
 return 1`,
 );
 
 /**
- * Keys: leases, ended, subscribers, the fanout stream. Arguments as of subscribe. Renews the lease, and gives back what
- * others held whose lease is over. Gives 0 when the own one was over, and what was held is somebody else's.
+ * Keys and arguments as of subscribe. Renews the lease, gives back what others held whose lease is over, and rings for what
+ * waits: a sign is lost with the connection that was given it. Gives 0 when the own lease was over, and what was held is
+ * somebody else's, or when what was declared is gone.
  */
 export const RENEW: Script = script(
   'renew',
   NOW,
-  GIVE_BACK,
+  RING,
+  PUT_BACK,
   HAND_BACK,
   `
-local base, group, consumer, lease, life = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+local base, consumer, lease, life, listener = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 local time = now()
 if not redis.call('ZSCORE', KEYS[1], consumer) then return 0 end
-redis.call('PEXPIRE', KEYS[4], life)
+for i = 6, #ARGV do
+  if redis.call('SISMEMBER', KEYS[3], ARGV[i]) == 0 then return 0 end
+end
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', time)
+redis.call('ZADD', KEYS[2], time + life, listener)
 redis.call('ZADD', KEYS[1], time + lease, consumer)
-redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', time)
-redis.call('ZADD', KEYS[3], time + life, ARGV[6])
-reap(KEYS[1], KEYS[2], base, group, time, lease)
+local own = KEYS[2] .. ':' .. listener
+for _, key in ipairs({ own, own .. ':back', own .. ':bell' }) do redis.call('PEXPIRE', key, life) end
+reap(KEYS[1], base, time, life)
+if redis.call('LLEN', base .. ':topic') + redis.call('LLEN', base .. ':topic:back') > 0 then
+  ring(base .. ':topic:bell', 0)
+end
 return 1`,
 );
 
 /**
- * Keys and arguments as of renew, and how it ends. Gives back what a consumer held. `lost`: after a lost connection the store
- * may not know of the loss and still serve its last read, so that is ended by an entry of its own, and the consumer is looked
- * at once more, a lease later. `closed`: its listener has ended in order, and takes its fanout stream with it. `gone`: both.
+ * Keys and arguments as of subscribe, but for the members: how it ends. Gives back what a consumer held. `lost`: with its
+ * connection; its listener will come again. `closed`: the listener has ended, and takes what is its own with it.
  */
 export const RETIRE: Script = script(
   'retire',
-  NOW,
-  GIVE_BACK,
+  RING,
+  PUT_BACK,
   HAND_BACK,
   `
-local base, group, consumer, lease = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
-if ARGV[7] ~= 'lost' then
-  redis.call('ZREM', KEYS[3], ARGV[6])
-  redis.call('DEL', KEYS[4])
-end
-handBack(base, group, consumer)
+local base, consumer, life, listener = ARGV[1], ARGV[2], tonumber(ARGV[4]), ARGV[5]
 redis.call('ZREM', KEYS[1], consumer)
-if ARGV[7] ~= 'closed' then
-  redis.call('ZADD', KEYS[2], now() + lease, consumer)
-  if redis.call('EXISTS', KEYS[4]) == 1 then redis.call('XADD', KEYS[4], '*', 'wake', '1') end
-else dismiss(base, group, consumer) end
+handBack(base, consumer, life)
+if ARGV[6] == 'closed' then
+  local own = KEYS[2] .. ':' .. listener
+  redis.call('ZREM', KEYS[2], listener)
+  redis.call('DEL', own, own .. ':back', own .. ':bell')
+end
 return 1`,
 );
 
-/** Ends the read of a listener, also one that is only on its way. Keys: its fanout stream. Arguments: the life of that. */
+/** Ends the wait of a listener, also one that is only on its way. Keys: its bell. Arguments: the life of that. */
 export const WAKE: Script = script(
   'wake',
+  RING,
   `
-if redis.call('PEXPIRE', KEYS[1], ARGV[1]) == 1 then redis.call('XADD', KEYS[1], '*', 'wake', '1') end
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+ring(KEYS[1], tonumber(ARGV[1]))
 return 1`,
 );
 
 /**
- * Settles deliveries. Keys: leases, then the streams of the listener. Arguments: group, consumer, 'again' when it is
- * unknown whether this was done before, then verb (a: accept, r: release), number of the stream and id of each. Gives a
- * sign for each: 1 when it was there to be taken. Who acknowledges an entry first has it, whoever held it; and what is
- * missing at a repetition was taken by the first time, as nobody else takes anything while the lease holds.
+ * Fetches for a consumer, and remembers what it has. Keys: leases, what it holds, then the three lists (topic, server, fanout)
+ * with their lists of what was given back and their bells. Arguments: consumer, number of the first entry, room, bytes that
+ * are enough, life of what is the listener's own. Each list has its turn before one takes all the room. Gives the lists by their numbers, one
+ * sign each, then the messages; nothing when the lease is over: then it is left to others.
+ */
+export const FETCH: Script = script(
+  'fetch',
+  RING,
+  `
+local function waits(at) return redis.call('LLEN', KEYS[at]) + redis.call('LLEN', KEYS[at + 1]) > 0 end
+if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then
+  if waits(3) then ring(KEYS[5], 0) end
+  return false
+end
+local number, left, bytes = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local places, got = {}, { '' }
+local function take(place, key, most)
+  while most > 0 and bytes > 0 do
+    local values = redis.call('LPOP', key, math.min(most, 16))
+    if not values then break end
+    local fields = {}
+    for i, value in ipairs(values) do
+      fields[2 * i - 1] = place .. '-' .. number
+      fields[2 * i] = value
+      got[#got + 1] = value
+      places[#places + 1] = place
+      number = number + 1
+      bytes = bytes - #value
+    end
+    redis.call('HSET', KEYS[2], unpack(fields))
+    most = most - #values
+    left = left - #values
+  end
+  return most
+end
+local first = number
+for _, part in ipairs({ 3, 1 }) do
+  for turn = 0, 2 do
+    local place = (first + turn) % 3 + 1
+    local rest = take(place, KEYS[3 * place + 1], math.ceil(left / part))
+    take(place, KEYS[3 * place], rest)
+  end
+end
+for place = 1, 3 do
+  if waits(3 * place) then ring(KEYS[3 * place + 2], place == 3 and tonumber(ARGV[5]) or 0) end
+end
+got[1] = table.concat(places)
+return got`,
+);
+
+/**
+ * Settles deliveries. Keys as of fetch. Arguments: consumer, life, how many are accepted, then their entries, then those that
+ * go back. Gives 1 when all of them were the consumer's, also when this was done before; 0 when its lease is over: then
+ * others have them, whatever it has done with them.
  */
 export const SETTLE: Script = script(
   'settle',
-  GIVE_BACK,
+  RING,
+  PUT_BACK,
   `
-local group, backOf = ARGV[1], { 1, 1, 3, 3, 5 }
-local before = ARGV[3] == 'again' and redis.call('ZSCORE', KEYS[1], ARGV[2])
-local signs = {}
-for i = 4, #ARGV, 3 do
-  local stream, id = tonumber(ARGV[i + 1]), ARGV[i + 2]
-  local key = KEYS[stream + 1]
-  local sign = before and '1' or '0'
-  if ARGV[i] == 'r' then giveBack(key, group, id, KEYS[backOf[stream] + 1])
-  elseif redis.call('XACK', key, group, id) == 1 then
-    redis.call('XDEL', key, id)
-    sign = '1'
+if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
+local life, accepted = tonumber(ARGV[2]), tonumber(ARGV[3])
+if accepted > 0 then redis.call('HDEL', KEYS[2], unpack(ARGV, 4, 3 + accepted)) end
+for i = 4 + accepted, #ARGV do
+  local value = redis.call('HGET', KEYS[2], ARGV[i])
+  if value then
+    local place = tonumber(string.sub(ARGV[i], 1, 1))
+    redis.call('HDEL', KEYS[2], ARGV[i])
+    putBack(queue(KEYS[3 * place], place == 3 and life or 0), value, life)
   end
-  signs[#signs + 1] = sign
 end
-return table.concat(signs)`,
+return 1`,
 );
 
 /**
- * Removes what has expired and nobody holds, a hundred entries at a time. Keys: the stream. Arguments: group, the id to
- * begin at. Gives the id to go on after, or nothing when that was the end.
+ * Removes what has expired and nobody has fetched, a hundred entries at a time. Keys: the list. Arguments: the place to begin
+ * at. Gives the place to go on at, or nothing when that was the end.
  */
 export const SWEEP: Script = script(
   'sweep',
   NOW,
   `
-local time, last = now(), nil
-local entries = redis.call('XRANGE', KEYS[1], ARGV[2], '+', 'COUNT', 100)
-for _, entry in ipairs(entries) do
-  last = entry[1]
-  local fields = entry[2]
-  for i = 1, #fields, 2 do
-    if fields[i] == 'deadline' and tonumber(fields[i + 1]) <= time then
-      local held = redis.pcall('XPENDING', KEYS[1], ARGV[1], last, last, 1)
-      if held.err or #held == 0 then redis.call('XDEL', KEYS[1], last) end
-    end
+local time, from, removed = now(), tonumber(ARGV[1]), 0
+local values = redis.call('LRANGE', KEYS[1], from, from + 99)
+for i, value in ipairs(values) do
+  local deadline = string.match(value, '^%d+')
+  if deadline and tonumber(deadline) <= time then
+    redis.call('LSET', KEYS[1], from + i - 1, '')
+    removed = removed + 1
   end
 end
-return #entries == 100 and last or false`,
-);
-
-/**
- * Keys: the stream of a reply queue. Arguments: group, its life. Makes it, or prolongs its life; gives 1 when it was made.
- * The group is there only because Redis makes no empty stream without.
- */
-export const KEEP_REPLIES: Script = script(
-  'keep replies',
-  `
-local made = 0
-if redis.call('EXISTS', KEYS[1]) == 0 then
-  redis.call('XGROUP', 'CREATE', KEYS[1], ARGV[1], '0', 'MKSTREAM')
-  made = 1
-end
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
-return made`,
+if removed > 0 then redis.call('LREM', KEYS[1], 0, '') end
+return #values == 100 and from + 100 - removed or false`,
 );
 
 /** All of them: given to the store when a connection comes up, so that none has to be sent twice. */
@@ -294,7 +236,9 @@ export const SCRIPTS: readonly Script[] = Object.freeze([
   RENEW,
   RETIRE,
   WAKE,
+  FETCH,
   SETTLE,
   SWEEP,
   KEEP_REPLIES,
+  READ_REPLIES,
 ]);

@@ -1,7 +1,5 @@
-import type { EntryRef } from './delivery.js';
-import { GROUP } from './keys.js';
 import { SETTLE } from './scripts.js';
-import type { Argument, StoreClient } from './store-client.js';
+import type { StoreClient } from './store-client.js';
 import type { StoreConnection } from './store-connection.js';
 
 /** One script settles so many at most: others want their turn at the store. */
@@ -9,8 +7,8 @@ const BATCH = 256;
 
 /** What is to be done with one entry. */
 interface Item {
-  readonly verb: 'a' | 'r';
-  readonly ref: EntryRef;
+  readonly verb: 'accept' | 'release';
+  readonly ref: string;
   /** Told whether it was there to be taken. */
   readonly answered: (taken: boolean) => void;
 }
@@ -20,17 +18,19 @@ const nobody = (): void => undefined;
 /** What a settler is made of. */
 export interface SettlerParts {
   readonly connection: StoreConnection;
-  /** Key of the leases, then those of the listener's streams. */
+  /** Of the leases, of what the consumer holds, of the listener's queues. */
   readonly keys: readonly string[];
   readonly consumer: string;
   readonly acceptance: 'confirmed' | 'written';
+  readonly privateTtlMs: number;
   /** Is it certain that nobody else may take what we hold? */
   readonly leaseHolds: () => boolean;
 }
 
 /**
  * Settles what one consumer has fetched. What is settled in one turn of the event loop, or while the step before it is not
- * answered, leaves as one step. What was under way when the connection was lost is asked for again on the next one: the store knows what of it was done.
+ * answered, leaves as one step. What was under way when the connection was lost is asked for again on the next one: while the
+ * lease holds all of it is ours, whether it was done or not.
  */
 export class Settler {
   readonly #parts: SettlerParts;
@@ -44,20 +44,20 @@ export class Settler {
   }
 
   /** True: it was ours, and is nobody's any more. False: somebody else has it, or will have it. */
-  accept(ref: EntryRef): Promise<boolean> {
+  accept(ref: string): Promise<boolean> {
     return new Promise((resolve) => {
-      this.#add({ verb: 'a', ref, answered: resolve });
+      this.#add({ verb: 'accept', ref, answered: resolve });
     });
   }
 
   /** Drops it for good. */
-  reject(ref: EntryRef): void {
-    this.#add({ verb: 'a', ref, answered: nobody });
+  reject(ref: string): void {
+    this.#add({ verb: 'accept', ref, answered: nobody });
   }
 
   /** Gives it back for anybody. */
-  release(ref: EntryRef): void {
-    this.#add({ verb: 'r', ref, answered: nobody });
+  release(ref: string): void {
+    this.#add({ verb: 'release', ref, answered: nobody });
   }
 
   /** Resolves when the store has answered all, or when there is no hope left. */
@@ -71,7 +71,7 @@ export class Settler {
     const items = [...[...this.#unanswered].flat(), ...this.#items];
     this.#unanswered.clear();
     this.#items = [];
-    for (const batch of batches(items)) await this.#write(client, batch, 'again');
+    for (const batch of batches(items)) await this.#write(client, batch);
   }
 
   /** Nobody will ask any more: it is not known what became of them, so no handler may run. */
@@ -102,19 +102,21 @@ export class Settler {
     if (!client) return; // kept for the next connection
     const items = this.#items;
     this.#items = [];
-    for (const batch of batches(items)) this.#write(client, batch, '').catch(nobody); // kept for the next connection
+    for (const batch of batches(items)) this.#write(client, batch).catch(nobody); // kept for the next connection
     const { acceptance, leaseHolds } = this.#parts;
     if (acceptance === 'written' && leaseHolds()) for (const { answered } of items) answered(true); // what comes later is not heard
   }
 
-  async #write(client: StoreClient, batch: readonly Item[], again: 'again' | ''): Promise<void> {
-    const { keys, consumer } = this.#parts;
-    const args: Argument[] = [GROUP, consumer, again];
-    for (const { verb, ref } of batch) args.push(verb, ref.stream, ref.id);
+  async #write(client: StoreClient, batch: readonly Item[]): Promise<void> {
+    const { keys, consumer, privateTtlMs } = this.#parts;
+    const refs = (of: Item['verb']): readonly string[] =>
+      batch.filter(({ verb }) => verb === of).map(({ ref }) => ref);
+    const accepted = refs('accept');
+    const args = [consumer, Math.ceil(privateTtlMs), accepted.length, ...accepted, ...refs('release')];
     this.#unanswered.add(batch);
-    const signs = String(await client.run(SETTLE, keys, args));
+    const isOurs = (await client.run(SETTLE, keys, args)) === 1;
     if (!this.#unanswered.delete(batch)) return; // given up meanwhile, or asked for again
-    for (const [index, { answered }] of batch.entries()) answered(signs[index] === '1');
+    for (const { answered } of batch) answered(isOurs);
     if (this.#items.length > 0) this.#beDue();
     else this.#tellIdle();
   }

@@ -1,24 +1,33 @@
 import type { ServerSource } from '@ebbgate/core';
-import type { Keys, TopicKeys } from './keys.js';
-
-/** Streams of which other servers read, too: what is fetched beyond the credit goes back at once. */
-export const SHARED_STREAMS = 2;
+import type { Keys } from './keys.js';
 
 /** All keys of one listener. */
-export interface SourceKeys extends Pick<TopicKeys, 'base' | 'leases' | 'ended' | 'subscribers'> {
-  /** In the order in which they are read: what was given back first; those of the topic, of the server, the fanouts. */
-  readonly streams: readonly string[];
-  /** Those of what was given back. */
-  readonly backs: readonly string[];
-  readonly fanout: string;
+export interface SourceKeys {
+  readonly base: string;
+  readonly declared: string;
+  /** What it declares. */
+  readonly members: readonly string[];
+  readonly subscribers: string;
+  readonly leases: string;
+  /** Of each of its queues: the list, that of what was given back, the bell. Topic, server, fanout: so scripts know them. */
+  readonly queues: readonly string[];
+  readonly bells: readonly string[];
+  /** Of the queue that is its own. */
+  readonly ownBell: string;
+  readonly held: (consumer: string) => string;
 }
 
 /** @param listener - random */
 export function sourceKeys(keys: Keys, source: ServerSource, listener: string): SourceKeys {
   const ofTopic = keys.ofTopic(source);
-  const server = ofTopic.server(source.server);
-  const fanout = ofTopic.fanout(listener);
-  const { base, leases, ended, subscribers, topic } = ofTopic;
-  const streams = [topic.back, topic.stream, server.back, server.stream, fanout];
-  return { base, leases, ended, subscribers, streams, backs: [topic.back, server.back], fanout };
+  const { base, declared, subscribers, leases, topic } = ofTopic;
+  const queues = [topic, ofTopic.server(source.server), ofTopic.fanout(listener)];
+  return {
+    ...{ base, declared, subscribers, leases },
+    members: ofTopic.members(source.server),
+    queues: queues.flatMap(({ list, back, bell }) => [list, back, bell]),
+    bells: queues.map(({ bell }) => bell),
+    ownBell: ofTopic.fanout(listener).bell,
+    held: (consumer) => ofTopic.held(consumer),
+  };
 }

@@ -3,7 +3,7 @@ import { Cluster, Redis } from 'ioredis';
 import { clusterOptions, type Role, serverOptions } from './client-options.js';
 import type { StoreHost } from './hosts.js';
 import type { RedisSettings } from './options.js';
-import type { Script } from './scripts.js';
+import type { Script } from './script-parts.js';
 import { ConnectionLostError, NotWrittenError, refusalOf } from './store-errors.js';
 
 /** What commands are made of. */
@@ -90,6 +90,25 @@ export class StoreClient {
       if (refusalOf(error) !== 'unknown-script') throw error; // else nothing of it was done
       return this.call('eval', [script.text, ...rest]);
     }
+  }
+
+  /**
+   * Waits until one of the lists has a sign, or so long at most, and runs a script then: both leave at once, and nothing
+   * comes between them. Gives whether there was a sign, and the reply of the script.
+   */
+  async runAtSign(
+    bells: readonly string[],
+    waitMs: number,
+    ...[script, keys, args]: Parameters<StoreClient['run']>
+  ): Promise<readonly [hadSign: boolean, reply: unknown]> {
+    let sign: Promise<unknown> | undefined;
+    let reply: Promise<unknown> | undefined;
+    this.corked(() => {
+      sign = this.call('blpop', [...bells, waitMs / 1000]);
+      reply = this.run(script, keys, args);
+    });
+    const [found, result] = await Promise.all([sign, reply]);
+    return [found !== null, result];
   }
 
   /** What is written meanwhile leaves in one system call. */

@@ -26,11 +26,11 @@ function faultsOf(values: ReadonlyMap<string, string>): readonly string[] {
   const rules: readonly (readonly [boolean, string])[] = [
     [
       isBounded && policy.startsWith('allkeys-'),
-      `maxmemory-policy is ${policy}: when memory is short the store drops whole streams of messages; set noeviction`,
+      `maxmemory-policy is ${policy}: when memory is short the store drops whole lists of messages; set noeviction`,
     ],
     [
       isBounded && policy.startsWith('volatile-'),
-      `maxmemory-policy is ${policy}: when memory is short the store drops fanout and reply streams; set noeviction`,
+      `maxmemory-policy is ${policy}: when memory is short the store drops fanouts and replies; set noeviction`,
     ],
     [
       values.get('appendonly') === 'no' && values.get('save') === '',

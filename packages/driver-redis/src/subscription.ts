@@ -1,13 +1,15 @@
 import type { Logger, MaybePromise } from '@ebbgate/core';
 import { RedisDelivery, type Settling } from './delivery.js';
-import { type Entry, isWakeUp, readEntry, readStreams } from './entry.js';
-import { GROUP } from './keys.js';
+import { readEntry } from './entry.js';
 import type { RedisSettings } from './options.js';
-import { RENEW, RETIRE, SUBSCRIBE, WAKE } from './scripts.js';
+import { FETCH, RENEW, RETIRE, SUBSCRIBE, WAKE } from './scripts.js';
 import { Settler } from './settler.js';
-import { SHARED_STREAMS, type SourceKeys } from './source-keys.js';
+import type { SourceKeys } from './source-keys.js';
 import type { Argument, StoreClient } from './store-client.js';
 import type { StoreConnection } from './store-connection.js';
+
+/** What comes in one answer is enough at so many bytes: others want their turn at the store, too. */
+const FETCH_BYTES = 512 * 1024;
 
 /** What a subscription tells its listener. */
 export interface SubscriptionHooks {
@@ -30,19 +32,19 @@ export interface SubscriptionParts {
   readonly hooks: SubscriptionHooks;
 }
 
-/** One try at reading: a consumer of the groups, its own connection, and what they have brought and is not settled. */
+/** One try at reading: a consumer and its lease, its own connection, and what that has brought and is not settled. */
 export class Subscription implements Settling {
   readonly #parts: SubscriptionParts;
   readonly #settler: Settler;
   /** Handed over and not settled: never more than the credit. */
   readonly #held = new Set<RedisDelivery>();
-  /** Fetched beyond it, of this server's own streams: each stream is asked for as many as there is room for. */
-  #kept: RedisDelivery[] = [];
   #reader: StoreClient | undefined;
   #reading: Promise<void> | undefined;
   #wanted = false;
-  /** Something was given back: that is read by itself until there is none, or it would push aside what is behind it. */
-  #backFirst = false;
+  /** Of the next entry that is fetched: with its place it is its name among what is held. */
+  #number = 1;
+  /** There was a sign, but nothing behind it: so a sign may be missing where something is. */
+  #looks = false;
   #onRoom: (() => void) | undefined;
   #renewal: NodeJS.Timeout | undefined;
   #leaseUntilMs = 0;
@@ -50,25 +52,25 @@ export class Subscription implements Settling {
 
   constructor(parts: SubscriptionParts) {
     this.#parts = parts;
-    const { connection, settings, keys, consumer } = parts;
+    const { connection, settings, consumer } = parts;
     this.#settler = new Settler({
       connection,
-      keys: [keys.leases, ...keys.streams],
+      keys: this.#queueKeys(),
       consumer,
-      acceptance: settings.acceptance,
+      ...{ acceptance: settings.acceptance, privateTtlMs: settings.privateTtlMs },
       leaseHolds: () => !this.#ended && performance.now() < this.#leaseUntilMs,
     });
   }
 
   /** When it resolves a message sent by anyone arrives here, once it is read. @param reader - for this subscription alone */
   async open(client: StoreClient, reader: StoreClient): Promise<void> {
-    const { keys, settings } = this.#parts;
+    const { settings } = this.#parts;
     this.#reader = reader;
     void reader.lost.then((cause) => {
       this.lose(cause);
     });
     const sinceMs = performance.now();
-    await client.run(SUBSCRIBE, [...this.#registryKeys(), ...keys.streams], this.#arguments());
+    await client.run(SUBSCRIBE, this.#registryKeys(), [...this.#arguments(), ...this.#parts.keys.members]);
     this.#leaseUntilMs = sinceMs + settings.leaseMs;
     if (this.#ended) throw new Error('The connection of the reader was lost');
     this.#renewal = setInterval(() => void this.#renew(), settings.leaseMs / 3);
@@ -84,13 +86,12 @@ export class Subscription implements Settling {
     });
   }
 
-  /** Resolves when the store sends no more. What it has sent is handed over; what nobody has room for goes back. */
+  /** Resolves when the store sends no more. What it has sent is handed over. */
   async rest(): Promise<void> {
     this.#wanted = false;
     this.#onRoom?.();
     if (this.#reading) await this.#wake();
     await this.#reading;
-    if (!this.#isWanted()) this.#releaseKept();
   }
 
   accept(delivery: RedisDelivery): MaybePromise<boolean> {
@@ -113,7 +114,7 @@ export class Subscription implements Settling {
   }
 
   /** On a new connection: settles what was not answered, and gives back what was held. Rejects when that is lost, too. */
-  async retire(client: StoreClient, how: 'lost' | 'gone'): Promise<void> {
+  async retire(client: StoreClient, how: 'lost' | 'closed'): Promise<void> {
     await this.#settler.recover(client);
     await client.run(RETIRE, this.#registryKeys(), [...this.#arguments(), how]);
   }
@@ -135,7 +136,6 @@ export class Subscription implements Settling {
     this.#ended = true;
     this.#wanted = false;
     this.#held.clear();
-    this.#kept = [];
     clearInterval(this.#renewal);
     this.#onRoom?.();
     this.#reader?.end(undefined);
@@ -143,10 +143,9 @@ export class Subscription implements Settling {
 
   async #readOn(): Promise<void> {
     try {
-      while (this.#wanted) {
-        this.#handOverKept();
+      while (this.#wanted && this.#reader) {
         const room = this.#parts.credit - this.#held.size;
-        if (room > 0) await this.#readOnce(room);
+        if (room > 0) await this.#readOnce(this.#reader, room);
         else await new Promise<void>((resolve) => (this.#onRoom = resolve));
       }
     } catch (error) {
@@ -154,58 +153,33 @@ export class Subscription implements Settling {
     }
   }
 
-  async #readOnce(room: number): Promise<void> {
+  async #readOnce(reader: StoreClient, room: number): Promise<void> {
     const { keys, consumer, settings } = this.#parts;
-    const isBack = this.#backFirst;
-    const streams = isBack ? keys.backs : keys.streams;
-    const block: Argument[] = isBack ? [] : ['BLOCK', Math.ceil(settings.heartbeatMs)];
-    const args = ['GROUP', GROUP, consumer, 'COUNT', room, ...block, 'STREAMS', ...streams];
-    const reply = await this.#reader?.call('xreadgroup', [...args, ...streams.map(() => '>')]);
-    const arrived = readStreams(reply);
-    this.#backFirst = arrived.some(([key]) => keys.backs.includes(key));
-    for (const [key, entries] of arrived) {
-      const stream = keys.streams.indexOf(key) + 1;
-      for (const entry of entries) this.#take(stream, entry);
-    }
+    const life = Math.ceil(settings.privateTtlMs);
+    const fetch = [FETCH, this.#queueKeys(), [consumer, this.#number, room, FETCH_BYTES, life]] as const;
+    const [hadSign, reply] = this.#looks
+      ? [false, await reader.run(...fetch)]
+      : await reader.runAtSign(keys.bells, settings.heartbeatMs, ...fetch);
+    if (!Array.isArray(reply)) throw leaseOver();
+    const [places, ...entries] = reply as Buffer[];
+    this.#looks = hadSign && entries.length === 0;
+    for (const [index, entry] of entries.entries()) this.#take(places?.[index], entry);
   }
 
-  #take(stream: number, entry: Entry): void {
-    const ref = { stream, id: entry.id };
-    if (isWakeUp(entry)) {
-      this.#settler.reject(ref);
-      return;
-    }
+  /** @param place - the sign of its list */
+  #take(place: number | undefined, entry: Buffer): void {
+    const ref = `${String.fromCharCode(place ?? 0)}-${String(this.#number)}`;
+    this.#number += 1;
     const { message, again } = readEntry(entry, this.#parts.connection.clock);
-    const delivery = new RedisDelivery(message, again, ref, this);
     if (this.#ended) return; // it goes back with all that was held
     if (message.deadline?.expired) {
       this.#parts.logger.debug({ consumer: this.#parts.consumer }, 'A message has expired and was dropped');
       this.#settler.reject(ref);
-    } else if (this.#held.size < this.#parts.credit) this.#handOver(delivery);
-    else if (stream <= SHARED_STREAMS) this.#settler.release(ref);
-    else this.#kept.push(delivery);
-  }
-
-  /** A method, as it changes while others are awaited. */
-  #isWanted(): boolean {
-    return this.#wanted;
-  }
-
-  #handOver(delivery: RedisDelivery): void {
+      return;
+    }
+    const delivery = new RedisDelivery(message, again, ref, this);
     this.#held.add(delivery);
     this.#parts.hooks.onDelivery(delivery);
-  }
-
-  #handOverKept(): void {
-    while (this.#held.size < this.#parts.credit) {
-      const next = this.#kept.shift();
-      if (!next) return;
-      this.#handOver(next);
-    }
-  }
-
-  #releaseKept(): void {
-    for (const { ref } of this.#kept.splice(0)) this.#settler.release(ref);
   }
 
   /** False when it was settled before, or went back with its subscription. */
@@ -215,10 +189,10 @@ export class Subscription implements Settling {
     return true;
   }
 
-  /** Ends a read that waits: by an entry for ourselves, which finds it also when it is only on its way. */
+  /** Ends a read that waits: by a sign for ourselves, which finds it also when it is only on its way. */
   async #wake(): Promise<void> {
     const { connection, keys, settings } = this.#parts;
-    await connection.client?.run(WAKE, [keys.fanout], [Math.ceil(settings.privateTtlMs)]);
+    await connection.client?.run(WAKE, [keys.ownBell], [Math.ceil(settings.privateTtlMs)]);
   }
 
   async #renew(): Promise<void> {
@@ -226,22 +200,32 @@ export class Subscription implements Settling {
     if (!client) return;
     const sinceMs = performance.now();
     try {
-      const held = await client.run(RENEW, this.#registryKeys(), this.#arguments());
+      const args = [...this.#arguments(), ...this.#parts.keys.members];
+      const held = await client.run(RENEW, this.#registryKeys(), args);
       if (held === 1) this.#leaseUntilMs = sinceMs + this.#parts.settings.leaseMs;
-      else this.lose(new Error('The lease was over: the store has given what was held to others'));
+      else this.lose(leaseOver());
     } catch {
       // the connection says what is wrong; the next renewal is a third of a lease away
     }
   }
 
   #registryKeys(): readonly string[] {
-    const { leases, ended, subscribers, fanout } = this.#parts.keys;
-    return [leases, ended, subscribers, fanout];
+    const { leases, subscribers, declared } = this.#parts.keys;
+    return [leases, subscribers, declared];
+  }
+
+  #queueKeys(): readonly string[] {
+    const { keys, consumer } = this.#parts;
+    return [keys.leases, keys.held(consumer), ...keys.queues];
   }
 
   #arguments(): Argument[] {
     const { keys, consumer, settings, listener } = this.#parts;
     const [lease, life] = [settings.leaseMs, settings.privateTtlMs].map(Math.ceil) as [number, number];
-    return [keys.base, GROUP, consumer, lease, life, listener];
+    return [keys.base, consumer, lease, life, listener];
   }
+}
+
+function leaseOver(): Error {
+  return new Error('The lease was over: the store has given what was held to others');
 }

@@ -1,4 +1,3 @@
-import { GROUP } from './keys.js';
 import type { RedisSettings } from './options.js';
 import { SWEEP } from './scripts.js';
 import type { StoreConnection } from './store-connection.js';
@@ -8,12 +7,12 @@ const SWEEP_EVERY_MS = 5_000;
 
 /**
  * Removes what this process has sent and nobody has fetched in time, also where no server lives that would drop it: looks
- * into each stream to which it has sent something with a deadline, once the first one has passed, and until the last one has.
+ * into each list to which it has sent something with a deadline, once the first one has passed, and until the last one has.
  * An idle process does nothing.
  */
 export class Sweeper {
   readonly #connection: StoreConnection;
-  readonly #streams = new Map<string, { nextMs: number; lastMs: number }>();
+  readonly #lists = new Map<string, { nextMs: number; lastMs: number }>();
   readonly #everyMs: number;
   #timer: NodeJS.Timeout | undefined;
 
@@ -25,9 +24,9 @@ export class Sweeper {
   /** Something that expires then was sent there. */
   sent(key: string, expiresInMs: number): void {
     const lastMs = performance.now() + expiresInMs;
-    const stream = this.#streams.get(key);
-    if (!stream) this.#streams.set(key, { nextMs: lastMs, lastMs });
-    else if (lastMs > stream.lastMs) stream.lastMs = lastMs;
+    const list = this.#lists.get(key);
+    if (!list) this.#lists.set(key, { nextMs: lastMs, lastMs });
+    else if (lastMs > list.lastMs) list.lastMs = lastMs;
     if (this.#timer) return;
     this.#timer = setInterval(() => void this.#sweep(), this.#everyMs);
     this.#timer.unref();
@@ -35,33 +34,33 @@ export class Sweeper {
 
   end(): void {
     clearInterval(this.#timer);
-    this.#streams.clear();
+    this.#lists.clear();
   }
 
   /** Never rejects: what fails is tried again the next time. */
   async #sweep(): Promise<void> {
     const nowMs = performance.now();
-    for (const [key, stream] of [...this.#streams]) {
-      if (stream.nextMs > nowMs) continue;
-      if (!(await this.#sweepStream(key))) return;
-      if (stream.lastMs <= nowMs) this.#streams.delete(key);
-      else stream.nextMs = Math.min(nowMs + this.#everyMs, stream.lastMs);
+    for (const [key, list] of [...this.#lists]) {
+      if (list.nextMs > nowMs) continue;
+      if (!(await this.#sweepList(key))) return;
+      if (list.lastMs <= nowMs) this.#lists.delete(key);
+      else list.nextMs = Math.min(nowMs + this.#everyMs, list.lastMs);
     }
-    if (this.#streams.size > 0) return;
+    if (this.#lists.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
 
   /** A hundred entries at a time, so that others have their turn at the store. False: it could not be asked. */
-  async #sweepStream(key: string): Promise<boolean> {
-    let from = '-';
+  async #sweepList(key: string): Promise<boolean> {
+    let from = 0;
     for (;;) {
       const { client } = this.#connection;
       if (!client) return false;
       try {
-        const last = await client.run(SWEEP, [key], [GROUP, from]);
-        if (!Buffer.isBuffer(last)) return true;
-        from = `(${last.toString()}`;
+        const next = await client.run(SWEEP, [key], [from]);
+        if (typeof next !== 'number') return true;
+        from = next;
       } catch {
         return false;
       }

@@ -10,14 +10,6 @@ export interface RedisClientInfo {
   readonly blocked: boolean;
 }
 
-/** A consumer group of a stream. */
-export interface RedisGroup {
-  readonly name: string;
-  readonly consumers: number;
-  /** Handed out and not acknowledged. */
-  readonly pending: number;
-}
-
 /** What is in a server, and what it has done. */
 export class RedisView {
   readonly #server: RedisProcess;
@@ -31,9 +23,14 @@ export class RedisView {
     return ((await this.#server.ask('KEYS', '*')) as string[]).sort();
   }
 
-  /** The streams among them. */
-  async streams(): Promise<string[]> {
-    return this.#ofType('stream');
+  /** The queues that were declared and are there, by the keys of their lists. */
+  async queues(): Promise<string[]> {
+    const queues: string[] = [];
+    for (const key of await this.#ofType('set')) {
+      const members = (await this.#server.ask('SMEMBERS', key)) as string[]; // texts, as Redis documents it
+      queues.push(...members.map((member) => key.replace(/declared$/, member)));
+    }
+    return queues.sort();
   }
 
   /** Milliseconds until each key is removed; -1: never. */
@@ -43,36 +40,26 @@ export class RedisView {
     return expiries;
   }
 
-  /** The entries of a stream. */
-  async entries(stream: string): Promise<number> {
-    return Number(await this.#server.ask('XLEN', stream));
-  }
-
-  /** All entries of all streams. */
+  /** The entries of all queues: what waits, and what is held. */
   async allEntries(): Promise<number> {
-    const counts = await Promise.all((await this.streams()).map((stream) => this.entries(stream)));
-    return counts.reduce((sum, count) => sum + count, 0);
+    const lists = (await this.#ofType('list')).filter((key) => !key.endsWith(':bell'));
+    return (await this.#sum('LLEN', lists)) + (await this.pending());
   }
 
-  async groups(stream: string): Promise<RedisGroup[]> {
-    const groups = (await this.#server.ask('XINFO', 'GROUPS', stream)) as (string | number)[][];
-    return groups.map((fields) => ({
-      name: String(valueOf(fields, 'name')),
-      consumers: Number(valueOf(fields, 'consumers')),
-      pending: Number(valueOf(fields, 'pending')),
-    }));
-  }
-
-  /** What is handed out and not acknowledged, of all groups of all streams. */
+  /** What was fetched and not settled. */
   async pending(): Promise<number> {
-    const groups = await Promise.all((await this.streams()).map((stream) => this.groups(stream)));
-    return groups.flat().reduce((sum, { pending }) => sum + pending, 0);
+    return this.#sum(
+      'HLEN',
+      (await this.keys()).filter((key) => key.includes(':held:')),
+    );
   }
 
-  /** All consumers of all groups. */
+  /** All consumers that have a lease. */
   async consumers(): Promise<number> {
-    const groups = await Promise.all((await this.streams()).map((stream) => this.groups(stream)));
-    return groups.flat().reduce((sum, { consumers }) => sum + consumers, 0);
+    return this.#sum(
+      'ZCARD',
+      (await this.keys()).filter((key) => key.endsWith(':leases')),
+    );
   }
 
   /** The connections, but that of the rig. */
@@ -112,13 +99,15 @@ export class RedisView {
     await this.#server.ask('CONFIG', 'RESETSTAT');
   }
 
+  async #sum(command: string, keys: readonly string[]): Promise<number> {
+    let sum = 0;
+    for (const key of keys) sum += Number(await this.#server.ask(command, key));
+    return sum;
+  }
+
   async #ofType(type: string): Promise<string[]> {
     const found: string[] = [];
     for (const key of await this.keys()) if ((await this.#server.ask('TYPE', key)) === type) found.push(key);
     return found;
   }
-}
-
-function valueOf(fields: readonly (string | number)[], name: string): string | number | undefined {
-  return fields[fields.indexOf(name) + 1];
 }

@@ -1,52 +1,40 @@
 import { SerializationError } from '@ebbgate/core';
 import { expect } from 'chai';
+import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { isWakeUp, readEntry, readStreams } from '#driver-redis/entry.js';
+import { entryOf, readEntry } from '#driver-redis/entry.js';
 import { StoreClock } from '#driver-redis/store-clock.js';
 
 const clock = new StoreClock();
+const read = (text: string): ReturnType<typeof readEntry> => readEntry(Buffer.from(text), clock);
 
-function entry(fields: readonly (readonly [string, string])[]): Parameters<typeof readEntry>[0] {
-  return { id: '1-0', fields: fields.flat().map((part) => Buffer.from(part)) };
-}
-
-describe('an entry of a stream', () => {
-  it('is read by the names of its fields, in any order, others left alone', () => {
-    const { message, again } = readEntry(
-      entry([
-        ['other', 'x'],
-        ['deadline', String(Date.now() + 5000)],
-        ['again', '1'],
-        ['body', 'text'],
-      ]),
-      clock,
-    );
-    expect(Buffer.from(message.body.encode()).toString()).to.equal('text');
+describe('an entry of a queue', () => {
+  it('is a line and the body: the deadline, and whether somebody has given it back', () => {
+    const { message, again } = read(`${String(Date.now() + 5000)}!\ntext\nof two lines`);
+    expect(Buffer.from(message.body.encode()).toString()).to.equal('text\nof two lines');
     expect(message.deadline?.remainingMs).to.be.closeTo(5000, 100);
     expect(again).to.equal(true);
+    expect(read('\nx')).to.deep.include({ again: false });
+    expect(read('\nx').message.deadline).to.equal(undefined);
+    expect(read('!\nx').again).to.equal(true);
   });
 
-  it('without a body is malformed for its reader, not for the driver (AMQP-30)', () => {
-    for (const fields of [[], [['body2', 'x']]] as const) {
-      const { message } = readEntry(entry(fields), clock);
-      expect(() => message.body.encode()).to.throw(SerializationError);
-    }
+  it('without its line is malformed for its reader, not for the driver (AMQP-30)', () => {
+    for (const text of ['', '1', '1!', '!', '{"a":1}', 'soon\n{}', '1!!\n{}', '1 \n{}', '-1\n{}'])
+      expect(() => read(text).message.body.encode(), text).to.throw(SerializationError);
   });
 
-  it('with a deadline that is no number has none', () => {
-    expect(readEntry(entry([['deadline', 'soon']]), clock).message.deadline).to.equal(undefined);
-  });
-
-  it('may be a wake-up of our own', () => {
-    expect([isWakeUp(entry([['wake', '1']])), isWakeUp(entry([['body', 'wake']]))]).to.deep.equal([
-      true,
-      false,
-    ]);
-  });
-
-  it('comes with the key of its stream; nothing comes when nothing came in time', () => {
-    const reply = [[Buffer.from('key'), [[Buffer.from('1-0'), null]]]];
-    expect(readStreams(reply)).to.deep.equal([['key', [{ id: '1-0', fields: [] }]]]);
-    expect(readStreams(null)).to.deep.equal([]);
+  it('is read as it was written, whatever is in it', () => {
+    fc.assert(
+      fc.property(fc.uint8Array(), fc.option(fc.nat(), { nil: undefined }), (body, deadline) => {
+        const { message, again } = readEntry(
+          entryOf(body, deadline === undefined ? '' : String(deadline)),
+          clock,
+        );
+        expect(Buffer.from(message.body.encode()).equals(body)).to.equal(true);
+        expect(again).to.equal(false);
+        expect(message.deadline === undefined).to.equal(deadline === undefined);
+      }),
+    );
   });
 });

@@ -11,22 +11,30 @@ describe('the keys of the Redis driver', () => {
   it('are what the wire document says', () => {
     const ofTopic = keys.ofTopic({ exchange: 'openstack', topic: 'compute' });
     expect(ofTopic.topic).to.deep.equal({
-      stream: 'ebbgate:{openstack/compute}:topic',
+      list: 'ebbgate:{openstack/compute}:topic',
       back: 'ebbgate:{openstack/compute}:topic:back',
+      bell: 'ebbgate:{openstack/compute}:topic:bell',
     });
-    expect(ofTopic.server('host-1').stream).to.equal('ebbgate:{openstack/compute}:server:host-1');
-    expect(ofTopic.fanout('0a')).to.equal('ebbgate:{openstack/compute}:fanout:0a');
-    expect(keys.ofReplies('reply_0a')).to.equal('ebbgate:{reply_0a}:replies');
+    expect(ofTopic.server('host-1').list).to.equal('ebbgate:{openstack/compute}:server:host-1');
+    expect(ofTopic.fanout('0a').list).to.equal('ebbgate:{openstack/compute}:fanout:0a');
+    expect(keys.ofReplies('reply_0a').list).to.equal('ebbgate:{reply_0a}:replies');
+    expect(ofTopic.destination('host-1')).to.deep.include({
+      declared: ofTopic.declared,
+      member: 'server:host-1',
+    });
+    expect(ofTopic.members('host-1')).to.deep.equal([ofTopic.destination(undefined).member, 'server:host-1']);
     expect(consumerName('host-1', '0a', 2)).to.equal('host-1/0a/2');
   });
 
   it('of one listener share a hash tag, and with it a slot of a cluster', () => {
-    const { streams, leases, ended, subscribers, fanout } = sourceKeys(
+    const { queues, bells, leases, declared, subscribers, ownBell, held } = sourceKeys(
       keys,
       { exchange: 'e{x}', topic: '}t{', server: '{s}' },
       '0a',
     );
-    const tags = [...streams, leases, ended, subscribers, fanout].map((key) => /\{([^}]*)\}/.exec(key)?.[1]);
+    const tags = [...queues, ...bells, leases, declared, subscribers, ownBell, held('a/b/1')].map(
+      (key) => /\{([^}]*)\}/.exec(key)?.[1],
+    );
     expect(new Set(tags)).to.deep.equal(new Set(['e%7Bx%7D/%7Dt%7B']));
   });
 
@@ -42,7 +50,7 @@ describe('the keys of the Redis driver', () => {
       server: string;
     }): string[] => {
       const ofTopic = keys.ofTopic({ exchange, topic });
-      return [ofTopic.topic.stream, ofTopic.server(server).stream, ofTopic.subscribers];
+      return [ofTopic.topic.list, ofTopic.server(server).list, ofTopic.subscribers];
     };
     fc.assert(
       fc.property(address, address, (one, other) => {

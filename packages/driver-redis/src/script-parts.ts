@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+
+/**
+ * A step that the store takes as a whole. Sent by its hash; the store is given the text when it does not know it. A store
+ * that is out of memory refuses the first write of a script if it could need some, and no later one: so those that must
+ * work then begin with one that needs none, as LPOP or PEXPIRE.
+ */
+export interface Script {
+  readonly name: string;
+  readonly text: string;
+  readonly sha: string;
+}
+
+export function script(name: string, ...parts: readonly string[]): Script {
+  const text = parts.join('\n');
+  return { name, text, sha: createHash('sha1').update(text).digest('hex') };
+}
+
+/** The store's clock, in milliseconds since the epoch: the only one that all parties share. */
+export const NOW: string = `
+local function now()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end`;
+
+/** One sign in a list on which a reader blocks, and never more. With a life, in milliseconds, when the bell is one process's own. */
+export const RING: string = `
+local function ring(bell, life)
+  if redis.call('LLEN', bell) == 0 then redis.call('RPUSH', bell, '1') end
+  if life > 0 then redis.call('PEXPIRE', bell, life) end
+end`;
+
+/** Is the list as long, or as large, as it may be? 0: any. Its size is asked for only when there is something in it. */
+export const ROOM: string = `
+local function room(key, most, bytes)
+  local length = redis.call('LLEN', key)
+  if bytes > 0 and length > 8 and redis.call('MEMORY', 'USAGE', key) >= bytes then return 0 end
+  return most > 0 and most - length or 1e9
+end`;
+
+/** What a server has fetched and gives back is put, marked, into a list that is read before the other. */
+export const PUT_BACK: string = `
+local function putBack(queue, value, life)
+  local deadline = string.match(value, '^%d*')
+  local rest = string.sub(value, #deadline + 1)
+  if string.sub(rest, 1, 1) ~= '!' then value = deadline .. '!' .. rest end
+  redis.call('RPUSH', queue.back, value)
+  if queue.life > 0 then redis.call('PEXPIRE', queue.back, life) end
+  ring(queue.bell, queue.life)
+end
+local function queue(list, life)
+  return { list = list, back = list .. ':back', bell = list .. ':bell', life = life }
+end`;
+
+/** All that a consumer holds goes back, in its order; its name tells where to. `reap` does so for those whose lease is over. */
+export const HAND_BACK: string = `
+local function handBack(base, consumer, life)
+  local held = base .. ':held:' .. consumer
+  local server, listener = string.match(consumer, '^([^/]*)/([^/]*)/')
+  local queues = {
+    queue(base .. ':topic', 0), queue(base .. ':server:' .. server, 0), queue(base .. ':fanout:' .. listener, life),
+  }
+  local all = redis.call('HGETALL', held)
+  local entries = {}
+  for i = 1, #all, 2 do
+    local place, number = string.match(all[i], '^(%d)-(%d+)$')
+    entries[#entries + 1] = { tonumber(place), tonumber(number), all[i + 1] }
+  end
+  table.sort(entries, function(one, other) return one[2] < other[2] end)
+  redis.call('DEL', held)
+  for _, entry in ipairs(entries) do putBack(queues[entry[1]], entry[3], life) end
+end
+local function reap(leases, base, time, life)
+  for _, consumer in ipairs(redis.call('ZRANGEBYSCORE', leases, '-inf', time, 'LIMIT', 0, 10)) do
+    redis.call('ZREM', leases, consumer)
+    handBack(base, consumer, life)
+  end
+end`;
