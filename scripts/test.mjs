@@ -1,6 +1,7 @@
 // npm test [-- [--nodes] [mocha options] [files or folders]]
 // Builds, runs the tests on this Node and, with --nodes, the unit tests again on the other supported ones; with CI=true those
-// of the libraries: the compute service is a program, and has its Node.
+// of the libraries: the compute service is a program, and has its Node; and what tests our own scripts, or runs whole suites of
+// tests, says little of a Node.
 // All tests are run in parts, as many at a time as there are processors; a selection in one part.
 // The last line on stdout is the sum: `N passed, N failed`, and `, N skipped` when there are any.
 import { availableParallelism } from 'node:os';
@@ -15,6 +16,7 @@ const ALL_TESTS = 'build/test/**/*.test.js';
 const UNIT_TESTS = 'build/test/unit/';
 /** About half of them. */
 const COMPUTE_TESTS = 'build/test/unit/compute/';
+const TOOL_TESTS = ['tooling', 'driver-testkit'].map((name) => `${UNIT_TESTS}${name}/`);
 /** Beside each other the parts are slower, each at its own moments. */
 const PATIENCE = 4;
 /** Those that share one broker: what one of its tests needs is in the way of no other. */
@@ -62,9 +64,12 @@ function partsOnOtherNodes() {
   const files = selected.filter((file) => file.startsWith(UNIT_TESTS));
   const ownMajor = Number(process.versions.node.split('.')[0]);
   const majors = onOtherNodes ? OTHER_NODES.filter((major) => major !== ownMajor) : [];
+  const ignored = TOOL_TESTS.map((folder) => `--ignore=${within(folder)}`);
   return majors.flatMap((major) => {
+    const parts = unitParts(` on Node ${major}`, { major });
+    if (selected.length === 0 && args.includes('--nodes')) return parts;
     if (selected.length === 0)
-      return unitParts(` on Node ${major}`, { major }).slice(args.includes('--nodes') ? 0 : 1);
+      return parts.slice(1).map((part) => ({ ...part, options: [...part.options, ...ignored] }));
     return files.length === 0 ? [] : [{ label: `unit tests on Node ${major}`, major, files, options }];
   });
 }
