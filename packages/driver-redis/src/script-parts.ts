@@ -38,37 +38,36 @@ local function room(key, most, bytes)
   return most > 0 and most - length or 1e9
 end`;
 
-/** What a server has fetched and gives back is put, marked, into a list that is read before the other. */
+/**
+ * What a consumer has fetched is named by its queue and a number, `server:host-1|17`: so it is known where it goes back to. It
+ * is put, marked, into a list that is read before that of the queue.
+ */
 export const PUT_BACK: string = `
-local function putBack(queue, value, life)
+local function lifeOf(name, life) return string.sub(name, 1, 7) == 'fanout:' and life or 0 end
+local function putBack(base, entry, value, life)
+  local name = string.match(entry, '^(.*)|%d+$')
+  local list = base .. ':' .. name
   local deadline = string.match(value, '^%d*')
   local rest = string.sub(value, #deadline + 1)
   if string.sub(rest, 1, 1) ~= '!' then value = deadline .. '!' .. rest end
-  redis.call('RPUSH', queue.back, value)
-  if queue.life > 0 then redis.call('PEXPIRE', queue.back, life) end
-  ring(queue.bell, queue.life)
-end
-local function queue(list, life)
-  return { list = list, back = list .. ':back', bell = list .. ':bell', life = life }
+  redis.call('RPUSH', list .. ':back', value)
+  life = lifeOf(name, life)
+  if life > 0 then redis.call('PEXPIRE', list .. ':back', life) end
+  ring(list .. ':bell', life)
 end`;
 
-/** All that a consumer holds goes back, in its order; its name tells where to. `reap` does so for those whose lease is over. */
+/** All that a consumer holds goes back, in its order. `reap` does so for those whose lease is over. */
 export const HAND_BACK: string = `
 local function handBack(base, consumer, life)
   local held = base .. ':held:' .. consumer
-  local server, listener = string.match(consumer, '^([^/]*)/([^/]*)/')
-  local queues = {
-    queue(base .. ':topic', 0), queue(base .. ':server:' .. server, 0), queue(base .. ':fanout:' .. listener, life),
-  }
   local all = redis.call('HGETALL', held)
   local entries = {}
   for i = 1, #all, 2 do
-    local place, number = string.match(all[i], '^(%d)-(%d+)$')
-    entries[#entries + 1] = { tonumber(place), tonumber(number), all[i + 1] }
+    entries[#entries + 1] = { tonumber(string.match(all[i], '%d+$')), all[i], all[i + 1] }
   end
-  table.sort(entries, function(one, other) return one[2] < other[2] end)
+  table.sort(entries, function(one, other) return one[1] < other[1] end)
   redis.call('DEL', held)
-  for _, entry in ipairs(entries) do putBack(queues[entry[1]], entry[3], life) end
+  for _, entry in ipairs(entries) do putBack(base, entry[2], entry[3], life) end
 end
 local function reap(leases, base, time, life)
   for _, consumer in ipairs(redis.call('ZRANGEBYSCORE', leases, '-inf', time, 'LIMIT', 0, 10)) do

@@ -95,8 +95,9 @@ redis.call('ZADD', KEYS[1], time + lease, consumer)
 local own = KEYS[2] .. ':' .. listener
 for _, key in ipairs({ own, own .. ':back', own .. ':bell' }) do redis.call('PEXPIRE', key, life) end
 reap(KEYS[1], base, time, life)
-if redis.call('LLEN', base .. ':topic') + redis.call('LLEN', base .. ':topic:back') > 0 then
-  ring(base .. ':topic:bell', 0)
+for i = 6, #ARGV do
+  local list = base .. ':' .. ARGV[i]
+  if redis.call('LLEN', list) + redis.call('LLEN', list .. ':back') > 0 then ring(list .. ':bell', 0) end
 end
 return 1`,
 );
@@ -133,32 +134,37 @@ return 1`,
 );
 
 /**
- * Fetches for a consumer, and remembers what it has. Keys: leases, what it holds, then the three lists (topic, server, fanout)
- * with their lists of what was given back and their bells. Arguments: consumer, number of the first entry, room, bytes that
- * are enough, life of what is the listener's own. Each list has its turn before one takes all the room. Gives the lists by their numbers, one
- * sign each, then the messages; nothing when the lease is over: then it is left to others.
+ * Fetches for a consumer, and remembers what it has. Keys: leases, what it holds, then of each of its queues the list, that of what
+ * was given back, and the bell. Arguments: base of the keys, consumer, life of what is the listener's own, number of the first
+ * entry, room, bytes that are enough. Each queue has its turn before one takes all the room. Gives the places of the queues, a sign
+ * each, then the messages; nothing when the lease is over: then it is left to others.
  */
 export const FETCH: Script = script(
   'fetch',
   RING,
+  PUT_BACK,
   `
-local function waits(at) return redis.call('LLEN', KEYS[at]) + redis.call('LLEN', KEYS[at + 1]) > 0 end
-if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then
-  if waits(3) then ring(KEYS[5], 0) end
-  return false
+local base, life = ARGV[1], tonumber(ARGV[3])
+local queues = {}
+for i = 3, #KEYS, 3 do queues[#queues + 1] = { list = KEYS[i], back = KEYS[i + 1], bell = KEYS[i + 2], name = string.sub(KEYS[i], #base + 2) } end
+local function ringForTheRest()
+  for _, queue in ipairs(queues) do
+    if redis.call('LLEN', queue.list) + redis.call('LLEN', queue.back) > 0 then ring(queue.bell, lifeOf(queue.name, life)) end
+  end
 end
-local number, left, bytes = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local places, got = {}, { '' }
+if not redis.call('ZSCORE', KEYS[1], ARGV[2]) then ringForTheRest() return false end
+local number, left, bytes = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local first, places, got = number, {}, { '' }
 local function take(place, key, most)
   while most > 0 and bytes > 0 do
     local values = redis.call('LPOP', key, math.min(most, 16))
     if not values then break end
     local fields = {}
     for i, value in ipairs(values) do
-      fields[2 * i - 1] = place .. '-' .. number
+      fields[2 * i - 1] = queues[place].name .. '|' .. number
       fields[2 * i] = value
       got[#got + 1] = value
-      places[#places + 1] = place
+      places[#places + 1] = string.char(place)
       number = number + 1
       bytes = bytes - #value
     end
@@ -168,40 +174,36 @@ local function take(place, key, most)
   end
   return most
 end
-local first = number
-for _, part in ipairs({ 3, 1 }) do
-  for turn = 0, 2 do
-    local place = (first + turn) % 3 + 1
-    local rest = take(place, KEYS[3 * place + 1], math.ceil(left / part))
-    take(place, KEYS[3 * place], rest)
+for _, part in ipairs({ #queues, 1 }) do
+  for turn = 0, #queues - 1 do
+    local place = (first + turn) % #queues + 1
+    local rest = take(place, queues[place].back, math.ceil(left / part))
+    take(place, queues[place].list, rest)
   end
 end
-for place = 1, 3 do
-  if waits(3 * place) then ring(KEYS[3 * place + 2], place == 3 and tonumber(ARGV[5]) or 0) end
-end
+ringForTheRest()
 got[1] = table.concat(places)
 return got`,
 );
 
 /**
- * Settles deliveries. Keys as of fetch. Arguments: consumer, life, how many are accepted, then their entries, then those that
- * go back. Gives 1 when all of them were the consumer's, also when this was done before; 0 when its lease is over: then
- * others have them, whatever it has done with them.
+ * Settles deliveries. Keys: leases, what the consumer holds. Arguments: base of the keys, consumer, life of what is the
+ * listener's own, how many are accepted, then their entries, then those that go back. Gives 1 when all of them were the consumer's,
+ * also when this was done before; 0 when its lease is over: then others have them, whatever it has done with them.
  */
 export const SETTLE: Script = script(
   'settle',
   RING,
   PUT_BACK,
   `
-if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
-local life, accepted = tonumber(ARGV[2]), tonumber(ARGV[3])
-if accepted > 0 then redis.call('HDEL', KEYS[2], unpack(ARGV, 4, 3 + accepted)) end
-for i = 4 + accepted, #ARGV do
+if not redis.call('ZSCORE', KEYS[1], ARGV[2]) then return 0 end
+local accepted = tonumber(ARGV[4])
+if accepted > 0 then redis.call('HDEL', KEYS[2], unpack(ARGV, 5, 4 + accepted)) end
+for i = 5 + accepted, #ARGV do
   local value = redis.call('HGET', KEYS[2], ARGV[i])
   if value then
-    local place = tonumber(string.sub(ARGV[i], 1, 1))
     redis.call('HDEL', KEYS[2], ARGV[i])
-    putBack(queue(KEYS[3 * place], place == 3 and life or 0), value, life)
+    putBack(ARGV[1], ARGV[i], value, tonumber(ARGV[3]))
   end
 end
 return 1`,

@@ -1,5 +1,5 @@
 import { SETTLE } from './scripts.js';
-import type { StoreClient } from './store-client.js';
+import type { Argument, StoreClient } from './store-client.js';
 import type { StoreConnection } from './store-connection.js';
 
 /** One script settles so many at most: others want their turn at the store. */
@@ -18,11 +18,11 @@ const nobody = (): void => undefined;
 /** What a settler is made of. */
 export interface SettlerParts {
   readonly connection: StoreConnection;
-  /** Of the leases, of what the consumer holds, of the listener's queues. */
+  /** Of the leases, and of what the consumer holds. */
   readonly keys: readonly string[];
-  readonly consumer: string;
+  /** What the script is told first: base of the keys, consumer, life. */
+  readonly args: readonly Argument[];
   readonly acceptance: 'confirmed' | 'written';
-  readonly privateTtlMs: number;
   /** Is it certain that nobody else may take what we hold? */
   readonly leaseHolds: () => boolean;
 }
@@ -108,13 +108,13 @@ export class Settler {
   }
 
   async #write(client: StoreClient, batch: readonly Item[]): Promise<void> {
-    const { keys, consumer, privateTtlMs } = this.#parts;
+    const { keys, args } = this.#parts;
     const refs = (of: Item['verb']): readonly string[] =>
       batch.filter(({ verb }) => verb === of).map(({ ref }) => ref);
     const accepted = refs('accept');
-    const args = [consumer, Math.ceil(privateTtlMs), accepted.length, ...accepted, ...refs('release')];
+    const all = [...args, accepted.length, ...accepted, ...refs('release')];
     this.#unanswered.add(batch);
-    const isOurs = (await client.run(SETTLE, keys, args)) === 1;
+    const isOurs = (await client.run(SETTLE, keys, all)) === 1;
     if (!this.#unanswered.delete(batch)) return; // given up meanwhile, or asked for again
     for (const { answered } of batch) answered(isOurs);
     if (this.#items.length > 0) this.#beDue();

@@ -9,8 +9,10 @@ export interface SourceKeys {
   readonly members: readonly string[];
   readonly subscribers: string;
   readonly leases: string;
-  /** Of each of its queues: the list, that of what was given back, the bell. Topic, server, fanout: so scripts know them. */
+  /** Of each of its queues: the list, that of what was given back, the bell. */
   readonly queues: readonly string[];
+  /** What their lists have after the base. */
+  readonly names: readonly string[];
   readonly bells: readonly string[];
   /** Of the queue that is its own. */
   readonly ownBell: string;
@@ -26,6 +28,7 @@ export function sourceKeys(keys: Keys, source: ServerSource, listener: string): 
     ...{ base, declared, subscribers, leases },
     members: ofTopic.members(source.server),
     queues: queues.flatMap(({ list, back, bell }) => [list, back, bell]),
+    names: queues.map(({ list }) => list.slice(base.length + 1)),
     bells: queues.map(({ bell }) => bell),
     ownBell: ofTopic.fanout(listener).bell,
     held: (consumer) => ofTopic.held(consumer),

@@ -52,12 +52,12 @@ export class Subscription implements Settling {
 
   constructor(parts: SubscriptionParts) {
     this.#parts = parts;
-    const { connection, settings, consumer } = parts;
+    const { connection, settings, keys, consumer } = parts;
     this.#settler = new Settler({
       connection,
-      keys: this.#queueKeys(),
-      consumer,
-      ...{ acceptance: settings.acceptance, privateTtlMs: settings.privateTtlMs },
+      keys: [keys.leases, keys.held(consumer)],
+      args: this.#holding(),
+      acceptance: settings.acceptance,
       leaseHolds: () => !this.#ended && performance.now() < this.#leaseUntilMs,
     });
   }
@@ -155,20 +155,21 @@ export class Subscription implements Settling {
 
   async #readOnce(reader: StoreClient, room: number): Promise<void> {
     const { keys, consumer, settings } = this.#parts;
-    const life = Math.ceil(settings.privateTtlMs);
-    const fetch = [FETCH, this.#queueKeys(), [consumer, this.#number, room, FETCH_BYTES, life]] as const;
+    const queues = [keys.leases, keys.held(consumer), ...keys.queues];
+    const fetch = [FETCH, queues, [...this.#holding(), this.#number, room, FETCH_BYTES]] as const;
     const [hadSign, reply] = this.#looks
       ? [false, await reader.run(...fetch)]
       : await reader.runAtSign(keys.bells, settings.heartbeatMs, ...fetch);
     if (!Array.isArray(reply)) throw leaseOver();
     const [places, ...entries] = reply as Buffer[];
     this.#looks = hadSign && entries.length === 0;
-    for (const [index, entry] of entries.entries()) this.#take(places?.[index], entry);
+    for (const [index, entry] of entries.entries())
+      this.#take(keys.names[(places?.[index] ?? 0) - 1] ?? '', entry);
   }
 
-  /** @param place - the sign of its list */
-  #take(place: number | undefined, entry: Buffer): void {
-    const ref = `${String.fromCharCode(place ?? 0)}-${String(this.#number)}`;
+  /** @param queue - the name of its queue, as the store has it */
+  #take(queue: string, entry: Buffer): void {
+    const ref = `${queue}|${String(this.#number)}`;
     this.#number += 1;
     const { message, again } = readEntry(entry, this.#parts.connection.clock);
     if (this.#ended) return; // it goes back with all that was held
@@ -214,9 +215,10 @@ export class Subscription implements Settling {
     return [leases, subscribers, declared];
   }
 
-  #queueKeys(): readonly string[] {
-    const { keys, consumer } = this.#parts;
-    return [keys.leases, keys.held(consumer), ...keys.queues];
+  /** What scripts are told of who holds something: base of the keys, consumer, life of what is its own. */
+  #holding(): readonly Argument[] {
+    const { keys, consumer, settings } = this.#parts;
+    return [keys.base, consumer, Math.ceil(settings.privateTtlMs)];
   }
 
   #arguments(): Argument[] {
