@@ -9,12 +9,14 @@ import tseslint from 'typescript-eslint';
 const LAYERS = {
   core: ['eventemitter3'],
   rpc: ['@ebbgate/core', '@standard-schema/spec'],
+  notify: ['@ebbgate/core', '@standard-schema/spec'],
   'driver-amqp': ['@ebbgate/core', 'amqplib'],
   'driver-redis': ['@ebbgate/core', 'ioredis'],
   'driver-testkit': ['@ebbgate/core', '@ebbgate/rpc'],
   service: ['@ebbgate/core', '@ebbgate/rpc'],
   compute: [
     '@ebbgate/core',
+    '@ebbgate/notify',
     '@ebbgate/rpc',
     '@ebbgate/service',
     'better-sqlite3',
@@ -26,7 +28,7 @@ const LAYERS = {
     'prom-client',
     'zod',
   ],
-  cli: ['@ebbgate/core', '@ebbgate/rpc', '@ebbgate/service', 'commander'],
+  cli: ['@ebbgate/core', '@ebbgate/notify', '@ebbgate/rpc', '@ebbgate/service', 'commander'],
 };
 
 /** What the programs of a package may import besides, as they put the parts together. */

@@ -80,6 +80,7 @@ async function bare(): Promise<Contender> {
       events: new EventWaiters(),
       locks: new InstanceLocks(lifetime),
       accepted: new AcceptedRequests(new MemoryJournal(), silentLogger, lifetime),
+      emit: () => undefined,
       logger: silentLogger,
       lifetime,
       vifPluggingTimeoutMs: 1000,

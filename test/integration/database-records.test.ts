@@ -5,7 +5,7 @@ import { createTransport, silentLogger } from '@ebbgate/core';
 import { conductorService, type LocalRecords, openRecords, RemoteRecords } from '@ebbgate/compute';
 import { describe, it } from 'mocha';
 import { recordsContract } from '../support/records/contract.js';
-import { checkServiceNotifications } from '../support/records/notifications.js';
+import { checkInstanceStates, checkServiceNotifications } from '../support/records/notifications.js';
 import { sharedPostgres } from '../support/rigs/shared-postgres.js';
 
 const postgres = await sharedPostgres();
@@ -60,4 +60,7 @@ recordsContract('over RPC, at two conductors that have one database (COMP-05, GS
 describe('records in a database', () => {
   it('tell of each change of a service, and of no heartbeat (FD-26)', () =>
     withDatabase('sqlite::memory:', checkServiceNotifications));
+
+  it('tell of each change of the state of an instance, with the state before', () =>
+    withDatabase('sqlite::memory:', checkInstanceStates));
 });

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import type { CliContext } from './cli-context.js';
+import { addAsyncApi } from './commands/asyncapi.js';
 import { addBench } from './commands/bench.js';
 import { addCall } from './commands/call.js';
 import { addCast } from './commands/cast.js';
@@ -49,7 +50,7 @@ export function createProgram(context: CliContext): Command {
     })
     .configureHelp({ minWidthToWrap: LEAST_DESCRIPTION_COLUMNS });
   withHelpText(program, HELP);
-  for (const add of [addServe, addCall, addCast, addPing, addBench]) add(program, context);
+  for (const add of [addServe, addCall, addCast, addPing, addBench, addAsyncApi]) add(program, context);
   return program;
 }
 

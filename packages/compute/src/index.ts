@@ -78,6 +78,29 @@ export { FakeNetworking, type FakeNetworkingOptions } from './network/fake.js';
 export type { DirectedNetworking, Networking, PortedNetworking } from './network/networking.js';
 export { RemoteNetworking } from './network/remote.js';
 export {
+  type ActionPhase,
+  API_ACTIONS,
+  type ApiEvent,
+  CONDUCTOR_TASKS,
+  type Emit,
+  INSTANCE_ACTIONS,
+  type InstanceAction,
+  type InstanceEvent,
+  type StateEvent,
+  type TaskEvent,
+} from './notifications/compute-event.js';
+export { COMPUTE_EVENTS, NOTIFICATION_TOPIC } from './notifications/compute-catalogue.js';
+export type { Notification } from './notifications/notification.js';
+export type { NotificationSink, OutboxOptions } from './notifications/notification-outbox.js';
+export {
+  NO_NOTIFICATIONS,
+  type Notifications,
+  STATE_CHANGES,
+  type StateChanges,
+  versionedNotifications,
+} from './notifications/notifications.js';
+export type { VersionedPayload } from './notifications/versioned-payload.js';
+export {
   BlockDeviceMapping,
   type BlockDeviceMappingFields,
   BlockDeviceMappingList,

@@ -118,6 +118,14 @@ function program(): Command {
       const { apiDescription } = await import('./main/api-description.js');
       process.stdout.write(await apiDescription());
     });
+  root
+    .command('asyncapi')
+    .description('Prints the AsyncAPI description of the RPC interface and the notifications.')
+    .action(async () => {
+      endWithReader();
+      const { asyncApiDescription } = await import('./main/asyncapi-description.js');
+      process.stdout.write(asyncApiDescription());
+    });
   for (const command of root.commands) command.exitOverride();
   return root;
 }

@@ -65,6 +65,7 @@ export { type PlainObject, type PlainValue, setMember } from './plain-value.js';
 export { redactedCause, redactText } from './redact.js';
 export { type ContextValues, currentContext, RequestContext, runWithContext } from './request-context.js';
 export { RetryPause } from './retry-pause.js';
+export { type FoundIssue, type SchemaIssue, schemaIssues } from './schema-issues.js';
 export {
   JsonPayloadSerializer,
   noOpSerializer,

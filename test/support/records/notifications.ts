@@ -1,4 +1,4 @@
-import type { LocalRecords, RecordEvents } from '@ebbgate/compute';
+import { Instance, type LocalRecords, type RecordEvents } from '@ebbgate/compute';
 import { expect } from 'chai';
 
 const TYPES = ['service.create', 'service.update', 'service.delete'] as const;
@@ -48,4 +48,28 @@ export async function checkServiceNotifications(records: LocalRecords): Promise<
       },
     },
   });
+}
+
+/** Each change of what an instance is, or of what is being done to it, is told with the state before; nothing else is. */
+export async function checkInstanceStates(records: LocalRecords): Promise<void> {
+  const told: string[] = [];
+  records.events.on('instanceState', ({ instance, before }) => {
+    const states = [before, instance].map((one) => `${one.get('vm_state')}/${one.get('task_state') ?? '-'}`);
+    told.push(states.join(' -> '));
+  });
+  const { instances } = records;
+  const uuid = '178b0921-8f85-4257-88b6-2e743b5a975c';
+  const fields = {
+    uuid,
+    vm_state: 'building',
+    task_state: 'scheduling',
+    host: null,
+    deleted: false,
+  } as const;
+  await instances.create(Instance.create(fields));
+  await instances.update(uuid, { task_state: null, host: 'h' });
+  await instances.update(uuid, { progress: 5 });
+  await instances.update(uuid, { vm_state: 'building' });
+  await instances.update(uuid, { vm_state: 'active' });
+  expect(told).to.deep.equal(['building/scheduling -> building/-', 'building/- -> active/-']);
 }

@@ -1,34 +1,14 @@
-import {
-  BlockDeviceMapping,
-  CONDUCTOR_METHODS,
-  CONDUCTOR_TOPIC,
-  type Instance,
-  NovaObject,
-} from '@ebbgate/compute';
+import { BlockDeviceMapping, CONDUCTOR_METHODS, CONDUCTOR_TOPIC } from '@ebbgate/compute';
 import { TableClient } from '#compute/rpc/table-client.js';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
+import { share, VOLUME } from './attached.js';
 import { codeOf, SOURCE, type TestCloud, withCloud } from './test-cloud.js';
-
-const VOLUME = 'f0f0f0f0-0000-4000-8000-000000000001';
 
 async function volumesOf(test: TestCloud, uuid: string): Promise<readonly string[]> {
   const instance = await test.cloud.records.instances.get(uuid);
   const mappings = instance.find('block_device_mapping')?.get('objects') ?? [];
   return mappings.map((one) => `${one.get('volume_id') ?? '-'} ${one.get('device_name') ?? '-'}`);
-}
-
-function share(instance: Instance): NovaObject {
-  return new NovaObject({ name: 'ShareMapping', namespace: 'nova', version: '1.2' }, [
-    ['uuid', 'a0a0a0a0-0000-4000-8000-000000000001'],
-    ['instance_uuid', instance.get('uuid')],
-    ['share_id', 'a0a0a0a0-0000-4000-8000-000000000002'],
-    ['status', 'attaching'],
-    ['tag', 'data'],
-    ['export_location', '10.0.0.1:/data'],
-    ['share_proto', 'CEPHFS'],
-    ['access_key', 'a-secret'],
-  ]);
 }
 
 describe('volumes of an instance', () => {

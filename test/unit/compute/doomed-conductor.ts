@@ -125,6 +125,7 @@ export function conductorIn(own: CellAccess, registry: CellRegistry): ConductorC
     networking: own.networking as unknown as Networking, // not used by these tasks
     migrateMaxRetries: -1,
     allowResizeToSameHost: false,
+    emit: () => undefined,
     logger: silentLogger,
     cells: { own: own.name, registry },
   };

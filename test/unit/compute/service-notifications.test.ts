@@ -1,12 +1,19 @@
 import { MemoryRecords } from '@ebbgate/compute';
 import { describe, it } from 'mocha';
-import { checkServiceNotifications } from '../../support/records/notifications.js';
+import { checkInstanceStates, checkServiceNotifications } from '../../support/records/notifications.js';
+
+function emptyRecords(): MemoryRecords {
+  return new MemoryRecords((error) => {
+    throw error;
+  });
+}
 
 describe('compute: notifications of services', () => {
   it('tell of each change in the payload of Nova, and of no heartbeat (FD-26)', () =>
-    checkServiceNotifications(
-      new MemoryRecords((error) => {
-        throw error;
-      }),
-    ));
+    checkServiceNotifications(emptyRecords()));
+});
+
+describe('compute: records in memory', () => {
+  it('tell of each change of the state of an instance, with the state before', () =>
+    checkInstanceStates(emptyRecords()));
 });

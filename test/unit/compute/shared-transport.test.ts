@@ -1,5 +1,5 @@
 import { createTransport, type Transport } from '@ebbgate/core';
-import { OperationAbortedError } from '@ebbgate/compute';
+import { NO_NOTIFICATIONS, OperationAbortedError } from '@ebbgate/compute';
 import { RpcClient, RpcServer } from '@ebbgate/rpc';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
@@ -66,7 +66,12 @@ describe('the connection of a host to a shared transport', () => {
   beforeEach(() => {
     log = new CapturedLog();
     transport = createTransport('memory:');
-    connection = new HostConnection({ openTransport: () => transport, ownsTransport: false, logger: log });
+    connection = new HostConnection({
+      openTransport: () => transport,
+      ownsTransport: false,
+      notifications: NO_NOTIFICATIONS,
+      logger: log,
+    });
   });
 
   afterEach(() => transport.close());

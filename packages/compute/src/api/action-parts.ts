@@ -3,6 +3,7 @@ import type { Records } from '../db/repositories.js';
 import { HostDownError, RecordNotFoundError, UnexpectedStateError } from '../errors.js';
 import type { Instance } from '../objects/instance.js';
 import type { Networking } from '../network/networking.js';
+import type { ApiEvent, Emit } from '../notifications/compute-event.js';
 import type { ComputeApi } from '../rpc/compute-api.js';
 import type { ConductorApi } from '../rpc/conductor-api.js';
 import type { Liveness } from '../servicegroup/liveness.js';
@@ -19,6 +20,8 @@ export interface ActionParts {
   readonly networking: Pick<Networking, 'deallocate'>;
   /** Who is dead. */
   readonly liveness: Liveness;
+  /** Tells those who listen outside what was asked for; absent: nobody is told. */
+  readonly emitAsked?: Emit<ApiEvent>;
   /** For instances that move from one cell to another; absent: there is one cell. All else is of one of them. */
   readonly cells?: { get(name: string): Promise<Pick<CellAccess, 'records'>> };
 }

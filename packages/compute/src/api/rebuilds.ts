@@ -1,3 +1,4 @@
+import { RequestContext } from '@ebbgate/core';
 import type { CallerContext } from '@ebbgate/rpc';
 import { UnexpectedStateError } from '../errors.js';
 import type { Instance, InstanceFields } from '../objects/instance.js';
@@ -97,11 +98,17 @@ export class Rebuilds {
     const begun = { source_compute: source, status: 'accepted', migration_type: 'evacuation' } as const;
     const migration = await records.migrations.create(newMigration(instance, begun));
     const image = instance.find('image_ref') ?? null;
+    this.#tell(context, instance);
     await sendOrTakeBack(
       () => this.#send(context, instance, { ...wishes, recreate: true, host, image, origImageRef: image }),
       () => this.#takeBack(before, migration),
     );
     return migration;
+  }
+
+  #tell(context: CallerContext, instance: Instance): void {
+    const asker = context instanceof RequestContext ? context : new RequestContext(context);
+    this.#parts.emitAsked?.({ context: asker, action: 'evacuate', instance });
   }
 
   async #takeBack(before: Instance, migration: Migration): Promise<void> {

@@ -52,7 +52,12 @@ export function guestHandlers(host: HostContext, shelve: Shelve): Handlers<Compu
     rescue_instance: begin('rescue_instance'),
     unrescue_instance: begin('unrescue_instance'),
     set_admin_password: (_context, args) => setAdminPassword(host, args),
-    trigger_crash_dump: control((virt, instance) => virt.injectNmi(instance)),
+    trigger_crash_dump: (context, { instance }) =>
+      host.locks.run(instance.get('uuid'), async () => {
+        host.emit({ context, action: 'trigger_crash_dump', phase: 'start', instance });
+        await host.virt.control.injectNmi(instance);
+        host.emit({ context, action: 'trigger_crash_dump', phase: 'end', instance });
+      }),
     quiesce_instance: control((virt, instance) => virt.quiesce(instance)),
     unquiesce_instance: control((virt, instance) => virt.unquiesce(instance)),
     shelve_instance: (context, args) => {

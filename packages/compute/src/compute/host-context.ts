@@ -1,6 +1,7 @@
 import type { Logger } from '@ebbgate/core';
 import type { TaskRegistry } from '@ebbgate/service';
 import type { Records } from '../db/repositories.js';
+import type { Emit, InstanceEvent } from '../notifications/compute-event.js';
 import type { Networking } from '../network/networking.js';
 import type { ComputeApi } from '../rpc/compute-api.js';
 import type { ConductorApi } from '../rpc/conductor-api.js';
@@ -28,6 +29,8 @@ export interface HostContext {
   readonly locks: InstanceLocks;
   /** What was accepted and has not begun. */
   readonly accepted: AcceptedRequests;
+  /** Tells those who listen outside what is done to an instance. */
+  readonly emit: Emit<InstanceEvent>;
   readonly logger: Logger;
   /** Aborts when the process ends: whatever still runs ends then and touches nothing any more. */
   readonly lifetime: AbortSignal;

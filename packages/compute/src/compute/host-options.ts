@@ -2,6 +2,7 @@ import type { Logger, Transport } from '@ebbgate/core';
 import type { DrainBudgets, HealthOptions } from '@ebbgate/service';
 import type { Records } from '../db/repositories.js';
 import type { Networking } from '../network/networking.js';
+import { NO_NOTIFICATIONS, type Notifications } from '../notifications/notifications.js';
 import type { ComputeApiOptions } from '../rpc/compute-api.js';
 import { RPC_TOPIC_OPS } from '../rpc/topics.js';
 import { HostEpoch } from '../servicegroup/host-epoch.js';
@@ -62,6 +63,8 @@ export interface ComputeHostOptions {
   readonly epoch?: HostEpoch;
   /** Where it writes what it has accepted until that has begun; default: in the memory of the process. */
   readonly journal?: RequestJournal;
+  /** Tells those who listen outside what is done to instances; default: nobody is told. */
+  readonly notifications?: Notifications;
   /** Opens the health endpoints. */
   readonly health?: HealthOptions;
   /** The process is this host's alone: its signals drain it, and it ends with the run. Default: neither. */
@@ -98,6 +101,7 @@ export function completeHostOptions(options: ComputeHostOptions): CompleteHostOp
     epoch: new HostEpoch(options.name),
     journal: new MemoryJournal(),
     availabilityZone: null,
+    notifications: NO_NOTIFICATIONS,
     ...options,
     allocationRatios: { ...DEFAULT_RATIOS, ...options.allocationRatios },
     limits: { maxConcurrentBuilds: 10, maxConcurrentLiveMigrations: 1, recheckMs: 10_000, ...options.limits },

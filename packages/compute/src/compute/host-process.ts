@@ -5,6 +5,7 @@ import { guardRecords } from '../db/guarded-records.js';
 import { tellStates } from '../db/told-records.js';
 import type { Records } from '../db/repositories.js';
 import { FencedError, OperationAbortedError } from '../errors.js';
+import { untilAborted } from '../notifications/compute-event.js';
 import { BASE_METHODS, baseEndpoint } from '../rpc/base-endpoint.js';
 import { ComputeApi } from '../rpc/compute-api.js';
 import { ConductorApi } from '../rpc/conductor-api.js';
@@ -229,6 +230,7 @@ export class HostProcess {
       events,
       locks,
       accepted: this.#accepted,
+      emit: untilAborted(lifetime, this.#options.notifications.ofHost(name)),
       logger,
       lifetime,
       vifPluggingTimeoutMs,

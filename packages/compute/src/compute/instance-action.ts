@@ -63,7 +63,7 @@ async function inTurnUnlessAborted(
 }
 
 /**
- * Takes back what an action that failed had written, as {@link endTask}.
+ * Takes back what an action that failed had written, as {@link endTask}; resolves as that does.
  *
  * @param error - what it failed with, which becomes the fault of the instance
  */
@@ -73,13 +73,13 @@ export async function afterFailure(
   tasks: readonly TaskState[],
   error: unknown,
   changes: Partial<InstanceFields> = {},
-): Promise<void> {
-  await endTask(host, instanceUuid, tasks, { fault: faultOf(error, host.host), ...changes });
+): Promise<Instance | undefined> {
+  return endTask(host, instanceUuid, tasks, { fault: faultOf(error, host.host), ...changes });
 }
 
 /**
  * Ends a task, unless another one has taken its place meanwhile (a delete, say). A process that is gone writes nothing: its
- * instance is seen to at the next start.
+ * instance is seen to at the next start. Resolves with the instance; undefined when nothing was written.
  *
  * @param tasks - what the action itself may have left there
  */
@@ -88,10 +88,10 @@ export async function endTask(
   instanceUuid: string,
   tasks: readonly TaskState[],
   changes: Partial<InstanceFields> = {},
-): Promise<void> {
-  if (host.lifetime.aborted) return;
+): Promise<Instance | undefined> {
+  if (host.lifetime.aborted) return undefined;
   try {
-    await host.records.instances.update(
+    return await host.records.instances.update(
       instanceUuid,
       { task_state: null, ...changes },
       { task_state: tasks, host: [host.host] },
@@ -101,6 +101,7 @@ export async function endTask(
     if (failure instanceof UnexpectedStateError || failure instanceof OperationAbortedError) {
       host.logger.info(fields, 'Another task has taken the place of one that failed');
     } else host.logger.error(fields, 'The task of an instance could not be taken back');
+    return undefined;
   }
 }
 

@@ -102,7 +102,7 @@ export class ComputeManager {
   }
 
   #handlers(): Handlers<ComputeMethods> {
-    const { events, logger, virt } = this.#host;
+    const { events, emit, logger, virt } = this.#host;
     return {
       ...actionHandlers(this.#host),
       ...coldMoveHandlers(this.#coldMoves),
@@ -117,22 +117,26 @@ export class ComputeManager {
         this.#migration.begin(context, args);
         this.#atDestination.begun(args.instance);
       },
-      live_migration_abort: (_context, { migration_id: id }) => {
-        if (!this.#migration.abort(id))
-          logger.info({ migrationId: id }, 'There is no migration that could be aborted here');
+      live_migration_abort: (context, { instance, migration_id: id }) => {
+        emit({ context, action: 'live_migration_abort', phase: 'start', instance });
+        if (this.#migration.abort(id))
+          emit({ context, action: 'live_migration_abort', phase: 'end', instance });
+        else logger.info({ migrationId: id }, 'There is no migration that could be aborted here');
       },
-      live_migration_force_complete: async (_context, { instance }) => {
+      live_migration_force_complete: async (context, { instance }) => {
         const uuid = instance.get('uuid');
-        if (!(await this.#migration.forceComplete(uuid)))
-          logger.info({ instance: uuid }, 'This instance is not being copied here');
+        emit({ context, action: 'live_migration_force_complete', phase: 'start', instance });
+        if (await this.#migration.forceComplete(uuid))
+          emit({ context, action: 'live_migration_force_complete', phase: 'end', instance });
+        else logger.info({ instance: uuid }, 'This instance is not being copied here');
       },
       check_instance_shared_storage: async (_context, { data }) => {
         await this.#coldMoves.sourceEngagement.lookAgain(); // the other side of a revert asks
         return virt.seesMark(data);
       },
       pre_live_migration: (context, args) => this.#atDestination.prepare(context, args),
-      post_live_migration_at_destination: (_context, args) => this.#atDestination.finish(args),
-      rollback_live_migration_at_destination: (_context, args) => this.#atDestination.rollBack(args),
+      post_live_migration_at_destination: (context, args) => this.#atDestination.finish(context, args),
+      rollback_live_migration_at_destination: (context, args) => this.#atDestination.rollBack(context, args),
       remove_volume_connection: (_context, args) => virt.disconnectVolume(args.instance, args.volume_id),
       external_instance_event: (_context, args) => {
         deliverEvents(events, logger, args.events);

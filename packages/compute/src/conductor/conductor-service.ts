@@ -19,6 +19,7 @@ import { networkEndpoint } from '../network/endpoint.js';
 import type { Networking } from '../network/networking.js';
 import { RemoteNetworking } from '../network/remote.js';
 import { StoredNetworking } from '../network/stored.js';
+import { NO_NOTIFICATIONS, type Notifications } from '../notifications/notifications.js';
 import { ComputeApi, type ComputeApiOptions } from '../rpc/compute-api.js';
 import { novaContext } from '../rpc/nova-context.js';
 import { objectSerializer } from '../rpc/object-serializer.js';
@@ -74,6 +75,8 @@ export interface ConductorServiceOptions {
    * Default -1.
    */
   readonly migrateMaxRetries?: number;
+  /** Tells those who listen outside what it could not do; default: nobody is told. */
+  readonly notifications?: Notifications;
   /** Where it logs. */
   readonly logger: Logger;
   /** A host that has not reported for longer is down; default 60000. */
@@ -147,7 +150,7 @@ export function conductorService(options: ConductorServiceOptions): ConductorSer
     logger,
     onExit: async () => {
       lifetime.abort();
-      await options.onExit?.();
+      await Promise.all([options.onExit?.(), options.notifications?.settle()]);
       if (options.ownsTransport ?? true) await transport.close();
       await own?.close();
     },
@@ -163,12 +166,14 @@ function contextOf(
 ): ConductorContext {
   const { transport, logger, serviceDownTimeMs, cells } = options;
   const { migrateMaxRetries = -1, allowResizeToSameHost = false } = options;
+  const { notifications = NO_NOTIFICATIONS } = options;
+  const emit = notifications.ofConductor(options.name);
   const hosts = new HostChoice({ ...(serviceDownTimeMs !== undefined && { serviceDownTimeMs }) });
   const scheduler = schedulerOf(options, records, hosts);
   const { rpcTimeoutMs: timeoutMs } = computeApi;
   const networking = options.networking ?? stored ?? new RemoteNetworking(transport, { timeoutMs });
   const limits = { migrateMaxRetries, allowResizeToSameHost };
-  return { records, computeApi, scheduler, hosts, networking, ...limits, logger, cells };
+  return { records, computeApi, scheduler, hosts, networking, ...limits, emit, logger, cells };
 }
 
 function periodicOf(conductor: ConductorContext): { readonly periodic?: readonly PeriodicTask[] } {

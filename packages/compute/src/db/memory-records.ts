@@ -4,17 +4,21 @@ import type { Migration, MigrationFields } from '../objects/migration.js';
 import { type CellRepository, MemoryCells } from './cells.js';
 import { type InstanceMappings, MemoryMappings } from './instance-mappings.js';
 import type { LocalRecords } from './local-records.js';
+import { tellOfInstance } from './instance-states.js';
 import { MemoryAllocations } from './memory-allocations.js';
 import { MemoryRepository } from './memory-repository.js';
 import { MemoryServices } from './memory-services.js';
 import { MemoryNetworkStore, type NetworkStore } from './network-store.js';
 import type { AllocationRepository, ServiceRecord, ServiceRepository } from './repositories.js';
+import type { StateEvent } from '../notifications/compute-event.js';
 import { type ServiceNotifications, tellOfServices } from '../servicegroup/service-notifications.js';
 
 /** What is told of the records: a copy of each after every change. */
 export interface RecordEvents extends ServiceNotifications {
   /** One was created or changed. */
   instance: Instance;
+  /** Its state has changed: what it is, or what is being done to it. */
+  instanceState: StateEvent;
   /** One was created or changed. */
   migration: Migration;
   /** One has reported, or an operator has changed it. */
@@ -45,8 +49,8 @@ export class MemoryRecords implements LocalRecords {
     this.events = new TypedEvents(onListenerError);
     this.instances = new MemoryRepository<InstanceFields>(
       'instance',
-      (record) => {
-        this.events.emit('instance', record);
+      (record, before) => {
+        tellOfInstance(this.events, record, before);
       },
       ['uuid', 'host'],
     );

@@ -19,8 +19,11 @@ export interface Identified {
   readonly deleted: boolean;
 }
 
-/** Told after each write, with a copy of the record. */
-export type OnChange<Fields extends object> = (record: NovaObject<Fields>) => void;
+/** Told after each write, with a copy of the record, and what it was before; a new one was nothing. */
+export type OnChange<Fields extends object> = (
+  record: NovaObject<Fields>,
+  before: NovaObject<Fields> | undefined,
+) => void;
 
 /** Records in memory. Each operation is one step: nothing else runs between its check and its write. */
 export class MemoryRepository<Fields extends Identified> implements Repository<NovaObject<Fields>, Fields> {
@@ -106,7 +109,7 @@ export class MemoryRepository<Fields extends Identified> implements Repository<N
       index.add(uuid, record.find(field));
     }
     this.#records.set(uuid, record);
-    this.#onChange(record.pristine());
+    this.#onChange(record.pristine(), before);
     return record.pristine();
   }
 

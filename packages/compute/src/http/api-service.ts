@@ -4,6 +4,7 @@ import type { CellRegistry } from '../cells/cell-access.js';
 import type { RecordEvents } from '../db/memory-records.js';
 import type { Records } from '../db/repositories.js';
 import { RemoteNetworking } from '../network/remote.js';
+import { NO_NOTIFICATIONS, type Notifications } from '../notifications/notifications.js';
 import type { ProcessMetrics } from '../observability/process-metrics.js';
 import { ComputeApi, type ComputeApiOptions } from '../rpc/compute-api.js';
 import { ConductorApi } from '../rpc/conductor-api.js';
@@ -29,6 +30,8 @@ export interface ApiServiceOptions {
   readonly validator: TokenValidator;
   /** Who may do what. */
   readonly policy: Policy;
+  /** Tells those who listen outside what it was asked for; default: nobody is told. */
+  readonly notifications?: Notifications;
   readonly logger: Logger;
   /** How hosts are called. */
   readonly api: ComputeApiOptions;
@@ -68,7 +71,9 @@ export function apiService(options: ApiServiceOptions): ApiService {
   const conductor = new ConductorApi(transport, options.api.interceptors);
   const networking = new RemoteNetworking(transport, { timeoutMs: computeApi.rpcTimeoutMs });
   const { cells } = options;
-  const cloud = { records, computeApi, conductor, networking, liveness, ...(cells && { cells }) };
+  const { notifications = NO_NOTIFICATIONS } = options;
+  const emitAsked = notifications.ofApi(name);
+  const cloud = { records, computeApi, conductor, networking, liveness, emitAsked, ...(cells && { cells }) };
   const { events, metrics } = options;
   const parts = { ...cloud, validator, policy, rateLimit, tasks, logger };
   const counted = metrics && { metrics: new HttpMetrics(metrics.registry) };
@@ -83,6 +88,7 @@ export function apiService(options: ApiServiceOptions): ApiService {
     ...(health && { health }),
     logger,
     onExit: async () => {
+      await notifications.settle();
       await transport.close();
       await options.onExit?.();
     },

@@ -1,4 +1,4 @@
-import type { InstanceFields } from '../objects/instance.js';
+import type { Instance, InstanceFields } from '../objects/instance.js';
 import { LOCK_BODIES } from './action-schemas.js';
 import type { HttpParts } from './app.js';
 import type { Asked, ServerActions } from './server-actions.js';
@@ -18,7 +18,8 @@ export function registerLockActions(actions: ServerActions, { policy }: HttpPart
     alsoLocked: true,
     ask: async (asked) => {
       if (asked.instance.find('locked') === true && holder(asked) === 'owner') return; // whoever has locked it
-      await write(asked, { locked: true, locked_by: holder(asked) }, asked.body?.locked_reason);
+      const lock = { locked: true, locked_by: holder(asked) };
+      tell(asked, 'lock', await write(asked, lock, asked.body?.locked_reason));
     },
   });
   actions.add({
@@ -30,7 +31,7 @@ export function registerLockActions(actions: ServerActions, { policy }: HttpPart
       const by = asked.instance.find('locked_by') ?? null;
       if (by !== null && by !== holder(asked))
         policy.enforce(`${POLICY}:unlock:unlock_override`, asked.input.caller);
-      await write(asked, { locked: false, locked_by: null }, undefined);
+      tell(asked, 'unlock', await write(asked, { locked: false, locked_by: null }, undefined));
     },
   });
 }
@@ -39,18 +40,19 @@ function holder({ input, instance }: Pick<Asked<unknown>, 'input' | 'instance'>)
   return projectOf(input) === instance.find('project_id') ? 'owner' : 'admin';
 }
 
+function tell({ api, input }: Asked<unknown>, action: 'lock' | 'unlock', instance: Instance): void {
+  api.parts.emitAsked?.({ context: input.context, action, instance });
+}
+
 /** The reason is among Nova's own notes: those are written only where they change, and only while no host writes them. */
 async function write(
   { api, uuid, instance }: Pick<Asked<unknown>, 'api' | 'uuid' | 'instance'>,
   lock: Pick<InstanceFields, 'locked' | 'locked_by'>,
   reason: string | undefined,
-): Promise<void> {
+): Promise<Instance> {
   const { instances } = api.parts.records;
   const { locked_reason: before, ...others } = instance.find('system_metadata') ?? {};
-  if (before === reason) {
-    await instances.update(uuid, lock);
-    return;
-  }
+  if (before === reason) return instances.update(uuid, lock);
   const notes = { ...others, ...(reason !== undefined && { locked_reason: reason }) };
-  await instances.update(uuid, { ...lock, system_metadata: notes }, { task_state: [null] });
+  return instances.update(uuid, { ...lock, system_metadata: notes }, { task_state: [null] });
 }

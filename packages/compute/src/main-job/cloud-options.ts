@@ -5,6 +5,7 @@ import type { ConductorCells } from '../cells/cell-access.js';
 import type { ComputeHostOptions } from '../compute/host-options.js';
 import type { LocalRecords } from '../db/local-records.js';
 import type { Records, Resources } from '../db/repositories.js';
+import type { Notifications } from '../notifications/notifications.js';
 import type { ComputeApiOptions } from '../rpc/compute-api.js';
 import { CONTROL_EXCHANGE } from '../rpc/topics.js';
 import type { FakeOrders } from '../virt/fake-orders.js';
@@ -67,6 +68,8 @@ export interface CloudOptions {
   readonly sharedStorage?: boolean;
   /** After how long without a report a host counts as down, for conductors and hosts; default 60000. */
   readonly serviceDownTimeMs?: number;
+  /** Default: nobody is told what happens. */
+  readonly notifications?: Notifications;
   readonly logger: Logger;
   /** Id of an instance's first port, where it shall not be random. */
   readonly portId?: (instanceUuid: string) => string | undefined;
@@ -84,6 +87,10 @@ export interface CloudOptions {
 
 export function downTime({ serviceDownTimeMs }: CloudOptions): { readonly serviceDownTimeMs?: number } {
   return { ...(serviceDownTimeMs !== undefined && { serviceDownTimeMs }) };
+}
+
+export function telling({ notifications }: CloudOptions): { readonly notifications?: Notifications } {
+  return { ...(notifications && { notifications }) };
 }
 
 /** What each part of the drain of a host may take. */

@@ -13,6 +13,7 @@ import { conductorService } from '../conductor/conductor-service.js';
 import type { LocalRecords } from '../db/local-records.js';
 import { MemoryRecords } from '../db/memory-records.js';
 import { FakeNetworking } from '../network/fake.js';
+import { NO_NOTIFICATIONS } from '../notifications/notifications.js';
 import { ComputeApi } from '../rpc/compute-api.js';
 import { ConductorApi } from '../rpc/conductor-api.js';
 import { LocalScheduler } from '../scheduler/local-scheduler.js';
@@ -28,6 +29,7 @@ import {
   downTime,
   hostBudgets,
   openTransport,
+  telling,
 } from './cloud-options.js';
 import type { JobCloud, Remains } from './job-cloud.js';
 
@@ -156,10 +158,11 @@ export class Cloud implements JobCloud {
     return { name, records, computeApi, networking, scheduler: new LocalScheduler({ records, logger }) };
   }
 
-  #actionParts({ cells }: CloudOptions): ActionParts {
+  #actionParts({ cells, notifications = NO_NOTIFICATIONS }: CloudOptions): ActionParts {
     const { records, computeApi, networking } = this;
     const conductor = new ConductorApi(this.#transport);
-    const parts = { records, computeApi, networking, conductor, liveness: new Liveness() };
+    const emitAsked = notifications.ofApi('api-1');
+    const parts = { records, computeApi, networking, conductor, liveness: new Liveness(), emitAsked };
     return { ...parts, ...(cells && { cells: cells.registry }) };
   }
 
@@ -176,6 +179,7 @@ export class Cloud implements JobCloud {
       ...(options.migrateMaxRetries !== undefined && { migrateMaxRetries: options.migrateMaxRetries }),
       ...(options.cells && { cells: options.cells }),
       ...downTime(options),
+      ...telling(options),
       logger: options.logger,
       api: clientOptions(options),
     });
@@ -210,6 +214,7 @@ export class Cloud implements JobCloud {
       logger,
       api: apiOptions(options),
       ...(recordsPatienceMs !== undefined && { recordsPatienceMs }),
+      ...telling(options),
       ...options.host,
       ...(!opsServer && { opsTopic: null }),
       budgets: hostBudgets(options),

@@ -8,6 +8,7 @@ import { RemoteRecords } from '../db/remote-records.js';
 import { encodeObjects } from '../objects/codec.js';
 import { reportHost } from '../main-job/host-reports.js';
 import { RemoteNetworking } from '../network/remote.js';
+import type { Notifications } from '../notifications/notifications.js';
 import { ProcessMetrics } from '../observability/process-metrics.js';
 import { schedulerService } from '../scheduler/scheduler-service.js';
 import { HostEpoch } from '../servicegroup/host-epoch.js';
@@ -25,6 +26,7 @@ import type { AllInOneOptions } from './daemon-options.js';
 import { databaseIn, defaultStateDir } from './default-place.js';
 import { HostLog } from './host-log.js';
 import { conductorJournalIn, hostParts, journalIn, machinesIn, virtParts } from './host-parts.js';
+import { openNotifications } from './open-notifications.js';
 import { limited, type StartablePart } from './startable-part.js';
 import { withDownTime } from './down-time.js';
 import { Supervisor } from './supervisor.js';
@@ -98,12 +100,14 @@ async function openParts(
   logger: Logger,
 ): Promise<Opened> {
   const records = await waitForRecords(options.database, logger);
-  const conductors = conductorParts(options, records, open, logger);
+  const notifications = openNotifications(options, () => open(logger), logger);
+  notifications.ofRecords(records.events, NAME);
+  const conductors = conductorParts(options, { records, open, notifications, logger });
   const schedulers = schedulerParts(options, records, open, logger);
-  const named = hostsOf(options, open, metrics, logger);
+  const named = hostsOf(options, { open, metrics, notifications, logger });
   const hosts = [...named.values()];
   const closeControl = await openControl(options, named, open, logger);
-  const apis = apiParts(options, records, open, metrics, logger);
+  const apis = apiParts(options, { records, open, metrics, notifications, logger });
   for (const { service } of [...conductors, ...schedulers]) if (service) metrics.watch(service);
   if (apis.length === 0) {
     const liveness = new Liveness({ serviceDownTimeMs: options.serviceDownTime * 1000 });
@@ -125,12 +129,17 @@ function placed(options: AllInOneOptions): PlacedOptions {
   return { ...options, database: databaseIn(folder), stateDir: folder };
 }
 
+/** What the parts have in common. */
+interface Shared {
+  readonly open: OpenTransport;
+  readonly notifications: Notifications;
+  readonly logger: Logger;
+}
+
 /** The first has the server of the records. */
 function conductorParts(
   options: AllInOneOptions,
-  records: LocalRecords,
-  open: OpenTransport,
-  logger: Logger,
+  { records, open, notifications, logger }: Shared & { readonly records: LocalRecords },
 ): readonly StartablePart[] {
   const { workers, budgets } = options;
   const print = eventPrinter(options);
@@ -154,6 +163,7 @@ function conductorParts(
       migrateMaxRetries: options.migrateMaxRetries,
       allowResizeToSameHost: options.allowResizeToSameHost,
       siblings: workers > 1,
+      notifications,
       ...(options.stateDir !== undefined && { journal: conductorJournalIn(options.stateDir, name, logger) }),
       logger,
       api: apiOptions(options, print),
@@ -179,16 +189,29 @@ function schedulerParts(
 
 function apiParts(
   options: AllInOneOptions,
-  records: LocalRecords,
-  open: OpenTransport,
-  metrics: ProcessMetrics,
-  logger: Logger,
+  {
+    records,
+    open,
+    metrics,
+    notifications,
+    logger,
+  }: Shared & {
+    readonly records: LocalRecords;
+    readonly metrics: ProcessMetrics;
+  },
 ): readonly StartablePart[] {
   const { listen } = options;
   if (!listen) return [];
   const its = { ...options, name: 'api-1', listen };
   const { events } = records;
-  const { service, reload } = apiOf(its, { transport: open(logger), records, events, metrics, logger });
+  const { service, reload } = apiOf(its, {
+    transport: open(logger),
+    records,
+    events,
+    metrics,
+    notifications,
+    logger,
+  });
   return [servicePart(service, reload, logger)];
 }
 
@@ -199,9 +222,7 @@ function numbered(what: string, count: number): readonly string[] {
 /** By their names. */
 function hostsOf(
   options: AllInOneOptions,
-  open: OpenTransport,
-  metrics: ProcessMetrics,
-  logger: Logger,
+  { open, metrics, notifications, logger }: Shared & { readonly metrics: ProcessMetrics },
 ): ReadonlyMap<string, HostPart> {
   const print = eventPrinter(options);
   const network = options.stateDir === undefined ? new HypervisorNetwork() : machinesIn(options.stateDir);
@@ -223,6 +244,7 @@ function hostsOf(
       logger: log,
       api: apiOptions(options, print),
       serviceDownTimeMs: options.serviceDownTime * 1000,
+      notifications,
       ...hostParts(options),
     });
     host.events.on('started', ({ service }) => metrics.watch(service));

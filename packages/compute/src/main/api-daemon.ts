@@ -3,6 +3,7 @@ import { launch } from '@ebbgate/service';
 import { waitForRecords } from '../db/open-records.js';
 import { RemoteRecords } from '../db/remote-records.js';
 import type { Records } from '../db/repositories.js';
+import type { Notifications } from '../notifications/notifications.js';
 import { ProcessMetrics } from '../observability/process-metrics.js';
 import { checkPorts } from './api-flags.js';
 import { apiOf } from './api-parts.js';
@@ -12,6 +13,7 @@ import { apiOptions, endWithParent, eventPrinter, stderrLog } from './daemon.js'
 import { openHealth } from './daemon-health.js';
 import { withDownTime } from './down-time.js';
 import type { ApiDaemonOptions } from './daemon-options.js';
+import { openNotifications } from './open-notifications.js';
 import { whenThere } from './waiting-start.js';
 
 /** `ebbgate-compute api`: the HTTP API as a process. It ends with the exit code of its drain. */
@@ -23,15 +25,17 @@ export async function runApi(given: ApiDaemonOptions): Promise<void> {
   const metrics = new ProcessMetrics();
   const health = await openHealth(options, 'api', metrics, logger);
   const transport = open(logger);
+  const notifications = openNotifications(options, () => transport, logger);
   const { done } = await whenThere({
     options,
     logger,
-    open: () => openParts(options, transport, logger),
+    open: () => openParts(options, { transport, notifications, logger }),
     begin: ({ records, between, close }) => {
       const { service, reload } = apiOf(options, {
         transport,
         records,
         cells: between?.cells.registry,
+        notifications,
         logger,
         metrics,
         ...(health && { health }),
@@ -50,6 +54,13 @@ export async function runApi(given: ApiDaemonOptions): Promise<void> {
   await done;
 }
 
+/** By what it is opened. */
+interface Opening {
+  readonly transport: Transport;
+  readonly notifications: Notifications;
+  readonly logger: Logger;
+}
+
 /** What an API shows. */
 interface Parts {
   readonly records: Records;
@@ -58,7 +69,10 @@ interface Parts {
   readonly close: () => Promise<void>;
 }
 
-async function openParts(options: ApiDaemonOptions, transport: Transport, logger: Logger): Promise<Parts> {
+async function openParts(
+  options: ApiDaemonOptions,
+  { transport, notifications, logger }: Opening,
+): Promise<Parts> {
   const { database, rpcResponseTimeout } = options;
   const withCells = hasCells(options, database);
   if (database === undefined) {
@@ -66,6 +80,7 @@ async function openParts(options: ApiDaemonOptions, transport: Transport, logger
     return { records, close: () => Promise.resolve() };
   }
   const records = await waitForRecords(database, logger);
+  notifications.ofRecords(records.events, options.name);
   if (!withCells) return { records, close: () => records.close() };
   const api = apiOptions(options, eventPrinter(options));
   const between = await openCells(options, { records, transport, api, logger });

@@ -14,7 +14,10 @@ interface ApiOptions extends DaemonOptions, ApiFlags {
 }
 
 /** What it works with. */
-interface ApiParts extends Pick<ApiServiceOptions, 'cells' | 'health' | 'events' | 'metrics' | 'onExit'> {
+interface ApiParts extends Pick<
+  ApiServiceOptions,
+  'cells' | 'health' | 'events' | 'metrics' | 'notifications' | 'onExit'
+> {
   readonly transport: Transport;
   readonly records: Records;
   readonly logger: Logger;

@@ -9,6 +9,7 @@ import { brokerAt, daemonUrl } from './broker.js';
 import { apiOptions, endWithParent, eventPrinter, stderrLog } from './daemon.js';
 import type { ComputeDaemonOptions } from './daemon-options.js';
 import { withDownTime } from './down-time.js';
+import { openNotifications } from './open-notifications.js';
 import { hostParts, journalIn, machinesIn, virtParts } from './host-parts.js';
 
 /**
@@ -47,6 +48,7 @@ export async function runCompute(given: ComputeDaemonOptions): Promise<void> {
     logger,
     api: apiOptions(options, print),
     serviceDownTimeMs: options.serviceDownTime * 1000,
+    notifications: openNotifications(options, () => transport, logger),
     ...hostParts(options),
     ...(port !== undefined && { health: { port, host: healthHost, metrics: () => metrics.text() } }),
     ownsProcess: true,

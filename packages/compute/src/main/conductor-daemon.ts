@@ -17,6 +17,7 @@ import type { FileJournal } from '../compute/request-journal.js';
 import { databaseIn, defaultStateDir, makeFolder } from './default-place.js';
 import { withDownTime } from './down-time.js';
 import { conductorJournalIn } from './host-parts.js';
+import { openNotifications } from './open-notifications.js';
 import { whenThere } from './waiting-start.js';
 import { runWorkers, serveForPool } from './worker-pool.js';
 
@@ -84,6 +85,7 @@ function begin(
   logger: Logger,
 ): Launched {
   const { name, budgets, serviceDownTime } = options;
+  const notifications = openNotifications(options, () => transport, logger);
   const { service, own, reload } = conductorService({
     name,
     records,
@@ -91,6 +93,7 @@ function begin(
     migrateMaxRetries: options.migrateMaxRetries,
     allowResizeToSameHost: options.allowResizeToSameHost,
     siblings: hasSiblings(options),
+    notifications,
     ...(journal && { journal }),
     transport,
     logger,
@@ -103,6 +106,7 @@ function begin(
   });
   metrics.watch(service);
   metrics.watchTransport(transport);
+  if (own) notifications.ofRecords(own.events, name);
   if (own) {
     const liveness = new Liveness({ serviceDownTimeMs: serviceDownTime * 1000 });
     metrics.watchServices({ services: () => own.services.find({}), liveness });

@@ -74,6 +74,12 @@ export function withDaemonFlags(command: Command): Command {
     .option('--cleanup-timeout <seconds>', 'for cleaning up (default: 10)')
     .option('--closing-timeout <seconds>', 'for replies and acknowledgements (default: 5)')
     .option('--termination-grace-period <seconds>', 'what the supervisor waits before SIGKILL, to be checked')
+    .option(
+      '--notifications <where>',
+      'none, log, or versioned: to the broker, in the form of Nova (default: none)',
+    )
+    .option('--notification-topic <name>', 'where they go (default: versioned_notifications)')
+    .option('--notify-on-state-change <which>', 'none, vm_state or vm_and_task_state (default: none)')
     .option('--log-level <level>', 'silent, error, warn, info or debug, on stderr (default: info)')
     .option('--events', 'print what happens, one JSON object a line')
     .option('--end-with-parent', 'end at once when the Node process that started this one has ended');

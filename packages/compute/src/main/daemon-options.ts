@@ -7,10 +7,11 @@ import { PLAIN_NAME, PLAIN_NAME_TEXT } from '../plain-name.js';
 import { type ApiFlags, apiShape, listenSchema } from './api-flags.js';
 import { type CellFlags, cellShape } from './cell-flags.js';
 import { checkFlags, complete, type Sources } from './check-flags.js';
+import { type NotificationFlags, notificationShape } from './notification-flags.js';
 import { exchangeSchema, type RpcOptions } from './rpc-options.js';
 
 /** What all daemons can be told. */
-export interface DaemonOptions extends RpcOptions {
+export interface DaemonOptions extends RpcOptions, NotificationFlags {
   readonly transport?: string | undefined;
   /** Package or file with the driver for it. */
   readonly driver?: string | undefined;
@@ -163,6 +164,7 @@ const common = {
       error: '--log-level must be silent, error, warn, info or debug',
     })
     .default('info'),
+  ...notificationShape,
   events: z.boolean().default(false),
   endWithParent: z.boolean().default(false),
 };

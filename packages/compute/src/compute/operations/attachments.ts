@@ -6,6 +6,7 @@ import type { Instance } from '../../objects/instance.js';
 import { NovaObject } from '../../objects/nova-object.js';
 import { ShareMapping, type ShareMappingFields } from '../../objects/share-mapping.js';
 import type { ArgsOf, ComputeMethods } from '../../rpc/methods.js';
+import type { InstanceAction } from '../../notifications/compute-event.js';
 import type { HostContext } from '../host-context.js';
 import { beginAction } from '../instance-action.js';
 
@@ -67,11 +68,18 @@ export class Attachments {
       if (!BlockDeviceMapping.is(mapping)) throw new UnexpectedStateError('This is no mapping of a volume');
       const [volumeId, name] = [mapping.get('volume_id') ?? '', mapping.get('device_name') ?? ''];
       const others = volumesOf(instance).filter((one) => one.get('volume_id') !== volumeId);
+      const event = { context, action: 'volume_attach', instance, volumeId } as const;
+      this.#host.emit({ ...event, phase: 'start' });
       try {
         await this.#host.virt.control.attachVolume(instance, volumeId, name);
         const attachment_id = mapping.find('attachment_id') ?? randomUUID();
-        await this.#keepVolumes(uuid, [...others, mapping.clone().update({ attachment_id })]);
+        const attached = await this.#keepVolumes(uuid, [
+          ...others,
+          mapping.clone().update({ attachment_id }),
+        ]);
+        this.#host.emit({ ...event, phase: 'end', instance: attached });
       } catch (error) {
+        this.#host.emit({ ...event, phase: 'error', error });
         if (!this.#host.lifetime.aborted) await this.#keepVolumes(uuid, others);
         throw error;
       }
@@ -90,7 +98,8 @@ export class Attachments {
 
   /** Lets the host reach a share. The secrets of the access are not kept. */
   allowShare(context: RequestContext, args: Args<'allow_share'>): void {
-    this.#withShare(context, 'allow_share', args, async (instance, share, others) => {
+    const names = { task: 'allow_share', action: 'share_attach' } as const;
+    this.#withShare(context, names, args, async (instance, share, others) => {
       await this.#host.virt.control.allowShare(instance, share.get('share_id'));
       return [...others, share];
     });
@@ -98,7 +107,8 @@ export class Attachments {
 
   /** Takes that back. */
   denyShare(context: RequestContext, args: Args<'deny_share'>): void {
-    this.#withShare(context, 'deny_share', args, async (instance, share, others) => {
+    const names = { task: 'deny_share', action: 'share_detach' } as const;
+    this.#withShare(context, names, args, async (instance, share, others) => {
       await this.#host.virt.control.denyShare(instance, share.get('share_id'));
       return others;
     });
@@ -106,7 +116,7 @@ export class Attachments {
 
   #withShare(
     context: RequestContext,
-    name: string,
+    { task, action }: { readonly task: string; readonly action: InstanceAction },
     { instance: sent, share_mapping: mapping }: Args<'allow_share'>,
     work: (
       instance: Instance,
@@ -115,14 +125,23 @@ export class Attachments {
     ) => Promise<readonly ShareMapping[]>,
   ): void {
     const uuid = sent.get('uuid');
-    beginAction(this.#host, context, name, uuid, async () => {
+    beginAction(this.#host, context, task, uuid, async () => {
       const share = withoutSecrets(mapping);
       const instance = await this.#here(uuid);
+      const event = { context, action, instance, shareId: share.get('share_id') };
+      this.#host.emit({ ...event, phase: 'start' });
       const others = (instance.find('share_mapping') ?? []).filter(
         (one) => one.get('share_id') !== share.get('share_id'),
       );
-      const shares = await work(instance, share, others);
-      await this.#host.records.instances.update(uuid, { share_mapping: shares }, { host: [this.#host.host] });
+      try {
+        const changes = { share_mapping: await work(instance, share, others) };
+        const { host, records } = this.#host;
+        const changed = await records.instances.update(uuid, changes, { host: [host] });
+        this.#host.emit({ ...event, phase: 'end', instance: changed });
+      } catch (error) {
+        this.#host.emit({ ...event, phase: 'error', error });
+        throw error;
+      }
     });
   }
 
@@ -133,9 +152,9 @@ export class Attachments {
     throw new UnexpectedStateError(`Instance ${uuid} is not on ${host}`);
   }
 
-  async #keepVolumes(uuid: string, objects: readonly BlockDeviceMapping[]): Promise<void> {
+  async #keepVolumes(uuid: string, objects: readonly BlockDeviceMapping[]): Promise<Instance> {
     const changes = { block_device_mapping: BlockDeviceMappingList.create({ objects }) };
-    await this.#host.records.instances.update(uuid, changes, { host: [this.#host.host] });
+    return this.#host.records.instances.update(uuid, changes, { host: [this.#host.host] });
   }
 }
 

@@ -43,27 +43,30 @@ export class Boot {
 
   async #build(context: RequestContext, args: BuildArgs, signal: AbortSignal): Promise<void> {
     const uuid = args.instance.get('uuid');
-    await this.#takeUp(uuid);
+    const begun = await this.#takeUp(uuid);
+    this.#host.emit({ context, action: 'create', phase: 'start', instance: begun });
     let isMade = false;
     try {
       await this.#make(uuid, signal);
       isMade = true;
-      await this.#recordActive(uuid);
+      const instance = await this.#recordActive(uuid);
+      this.#host.emit({ context, action: 'create', phase: 'end', instance });
     } catch (error) {
       // It may be active, with the guest that is here.
       const isUnknown = isMade && error instanceof UnsettledWriteError;
+      if (!isUnknown) this.#host.emit({ context, action: 'create', phase: 'error', instance: begun, error });
       if (!isUnknown && !this.#host.lifetime.aborted) await this.#fail(context, args, uuid, error);
       throw error;
     }
   }
 
   /** Fails when somebody else has begun with it, or it is not to be built any more: then it is not ours to touch. */
-  async #takeUp(uuid: string): Promise<void> {
+  async #takeUp(uuid: string): Promise<Instance> {
     const { host, records, lifetime } = this.#host;
     const here = { host, node: host, launched_on: host, task_state: null };
     const expected = { vm_state: ['building'], task_state: ['scheduling'] } as const;
     try {
-      await writeSurely(this.#host, {
+      return await writeSurely(this.#host, {
         write: () => records.instances.update(uuid, here, expected),
         read: () => records.instances.get(uuid),
         isWritten: (one) =>
@@ -112,7 +115,7 @@ export class Boot {
    * The guest runs, and the record is to say so. Whether it does may remain unknown: then the guest stays, and the next
    * start sees to it.
    */
-  async #recordActive(uuid: string): Promise<void> {
+  async #recordActive(uuid: string): Promise<Instance> {
     const { host, records } = this.#host;
     const active: Partial<InstanceFields> = {
       vm_state: 'active',
@@ -120,7 +123,7 @@ export class Boot {
       power_state: POWER_STATE.running,
       launched_at: new Date(),
     };
-    await writeSurely(this.#host, {
+    return writeSurely(this.#host, {
       write: () => records.instances.update(uuid, active, { task_state: ['spawning'] }),
       read: () => records.instances.get(uuid),
       isWritten: (one) => one.get('host') === host && one.get('vm_state') === 'active',

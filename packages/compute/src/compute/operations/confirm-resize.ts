@@ -1,4 +1,5 @@
 import type { RequestContext } from '@ebbgate/core';
+import type { Instance } from '../../objects/instance.js';
 import { POWER_STATE } from '../../objects/states.js';
 import type { ArgsOf, ComputeMethods } from '../../rpc/methods.js';
 import { faultOf } from '../../objects/instance-fault.js';
@@ -47,22 +48,25 @@ export class ConfirmResize {
   async #confirm(job: ResizeJob, signal: AbortSignal): Promise<void> {
     const { records, virt } = this.#host;
     const { uuid, migrationUuid } = job;
+    const { context } = job;
     const instance = await records.instances.get(uuid);
+    this.#host.emit({ context, action: 'resize_confirm', phase: 'start', instance });
     await virt.coldMoves.confirmMigration(instance, { signal });
     await records.allocations.release(migrationUuid);
-    await this.#settle(job);
+    const settled = await this.#settle(job);
     const unconfirmed = { status: ['finished', 'confirming'] } as const;
     await records.migrations.update(migrationUuid, { status: 'confirmed' }, unconfirmed);
+    this.#host.emit({ context, action: 'resize_confirm', phase: 'end', instance: settled });
   }
 
   /** What waits for its end no more; one that is being deleted is none of ours. */
-  async #settle({ uuid }: ResizeJob): Promise<void> {
+  async #settle({ uuid }: ResizeJob): Promise<Instance> {
     const { records } = this.#host;
     const instance = await records.instances.get(uuid);
-    if (instance.get('vm_state') !== 'resized' || instance.get('task_state') !== null) return;
+    if (instance.get('vm_state') !== 'resized' || instance.get('task_state') !== null) return instance;
     const isOff = instance.find('power_state') === POWER_STATE.shutdown;
     const confirmed = { ...NO_OTHER_SIZE, vm_state: isOff ? 'stopped' : 'active', task_state: null } as const;
-    await records.instances.update(uuid, confirmed, { vm_state: ['resized'], task_state: [null] });
+    return records.instances.update(uuid, confirmed, { vm_state: ['resized'], task_state: [null] });
   }
 
   /** The instance is at its destination, whatever has happened here: what it had here goes. */

@@ -52,6 +52,9 @@ export class CrossCellAtDestination {
   async #prepare(job: ResizeJob, flavor: Flavor): Promise<MigrationContext> {
     await this.#stillComes(job);
     this.#engagement.open(job);
+    const { context, instance } = job;
+    const event = { context, action: 'resize_prep', instance, newFlavor: flavor } as const;
+    this.#host.emit({ ...event, phase: 'start' });
     try {
       await this.#host.virt.coldMoves.checkDestination(job.instance);
       await this.#claim(job, flavor);
@@ -62,6 +65,8 @@ export class CrossCellAtDestination {
         this.#engagement.close(job.migrationUuid, error);
       }
       throw error;
+    } finally {
+      this.#host.emit({ ...event, phase: 'end' });
     }
     return MigrationContext.create({
       instance_uuid: job.uuid,
@@ -123,8 +128,11 @@ export class CrossCellAtDestination {
     const from = { task_state: ['resize_migrated', 'resize_finish'] } as const;
     const coming = await records.instances.update(job.uuid, here, from);
     try {
+      const { context } = job;
+      this.#host.emit({ context, action: 'resize_finish', phase: 'start', instance: coming });
       await this.#host.virt.destroy(job.uuid);
-      await this.#makeGuest(job, coming, imageId, signal);
+      const resized = await this.#makeGuest(job, coming, imageId, signal);
+      this.#host.emit({ context, action: 'resize_finish', phase: 'end', instance: resized });
     } catch (error) {
       if (!this.#host.lifetime.aborted) await this.#failed(job, error);
       throw error;
@@ -146,7 +154,7 @@ export class CrossCellAtDestination {
     instance: Instance,
     imageId: string | null,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<Instance> {
     const { records, networking, virt, host } = this.#host;
     await networking.activateBinding(uuid, host);
     const powerOn = oldStateOf(instance) === 'active';
@@ -159,12 +167,13 @@ export class CrossCellAtDestination {
       power_state: powerOn ? POWER_STATE.running : POWER_STATE.shutdown,
       launched_at: new Date(),
     } as const;
-    await writeSurely(this.#host, {
+    const resized = await writeSurely(this.#host, {
       write: () => records.instances.update(uuid, done, { task_state: ['resize_finish'] }),
       read: () => records.instances.get(uuid),
       isWritten: (one) => one.get('host') === host && one.get('vm_state') === 'resized',
     });
     await this.#sayFinished(migrationUuid);
+    return resized;
   }
 
   async #sayFinished(migrationUuid: string): Promise<void> {

@@ -51,20 +51,23 @@ export class CrossCellAtSource {
   }
 
   async #send(job: SourceJob, signal: AbortSignal): Promise<void> {
-    const { records, virt, host } = this.#host;
+    const { records, virt, host, emit } = this.#host;
     const { uuid, migrationUuid, imageId } = job;
     const preparing = { task_state: ['resize_prep'], host: [host] } as const;
     const instance = await records.instances.update(uuid, { task_state: 'resize_migrating' }, preparing);
     job.stage = 'begun';
+    const { context } = job;
+    emit({ context, action: 'resize', phase: 'start', instance });
     await virt.powerOff(instance, { clean: true, signal });
     if (imageId !== null) await virt.snapshot(instance, imageId, { signal });
     if (signal.aborted) throw new OperationAbortedError('The instance is being deleted');
     job.stage = 'kept';
     await virt.snapshotMoves.keepDisks(instance);
     const sent = { task_state: 'resize_migrated', power_state: POWER_STATE.shutdown } as const;
-    await records.instances.update(uuid, sent, { task_state: ['resize_migrating'] });
+    const migrated = await records.instances.update(uuid, sent, { task_state: ['resize_migrating'] });
     const migrating = { status: ['migrating'] } as const;
     await records.migrations.update(migrationUuid, { status: 'post-migrating' }, migrating);
+    emit({ context, action: 'resize', phase: 'end', instance: migrated });
   }
 
   /** As long as the guest is here it does again what it did; afterwards a hard reboot makes it again of its disks. */

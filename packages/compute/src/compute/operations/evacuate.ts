@@ -33,12 +33,13 @@ export class Evacuate {
   begin(context: RequestContext, args: RebuildArgs): void {
     const uuid = args.instance.get('uuid');
     beginAction(this.#host, context, 'evacuate_instance', uuid, (signal) =>
-      this.#evacuate(uuid, args, signal),
+      this.#evacuate(context, args, signal),
     );
   }
 
-  async #evacuate(uuid: string, args: RebuildArgs, signal: AbortSignal): Promise<void> {
-    const { records, host } = this.#host;
+  async #evacuate(context: RequestContext, args: RebuildArgs, signal: AbortSignal): Promise<void> {
+    const { records, host, emit } = this.#host;
+    const uuid = args.instance.get('uuid');
     const { evacuation, instance } = await this.#check(uuid, args);
     let isMade = false;
     try {
@@ -47,13 +48,17 @@ export class Evacuate {
       }
       const preparing = { status: 'pre-migrating', dest_node: host } as const;
       await records.migrations.update(evacuation.migrationUuid, preparing, { status: ['accepted'] });
+      emit({ context, action: 'rebuild', phase: 'start', instance });
       await this.#rebuild.spawn(uuid, signal);
       isMade = true;
-      await this.#rebuild.finish(uuid, { host, node: host }, endState(instance, args));
+      const here = { host, node: host };
+      const evacuated = await this.#rebuild.finish(context, uuid, here, endState(instance, args));
+      emit({ context, action: 'rebuild', phase: 'end', instance: evacuated });
     } catch (error) {
       // It may be here, with the guest that is here: the guest stays, and the next start sees to the evacuation.
       if (isMade && error instanceof UnsettledWriteError) throw error;
       // Without room nothing has been touched: the instance stays what it was. Anything else leaves it in ERROR.
+      emit({ context, action: 'rebuild', phase: 'error', instance, error });
       const untouched = error instanceof ResourcesUnavailableError;
       const fault = faultOf(error, host);
       await this.#takeBack(evacuation, untouched ? { fault } : { vm_state: 'error', fault });

@@ -1,5 +1,6 @@
 import type { RequestContext } from '@ebbgate/core';
 import type { Instance, InstanceFields } from '../../objects/instance.js';
+import type { InstanceAction } from '../../notifications/compute-event.js';
 import { POWER_STATE, type TaskState } from '../../objects/states.js';
 import type { VirtDriver } from '../../virt/driver.js';
 import type { HostContext } from '../host-context.js';
@@ -25,6 +26,8 @@ type Changes = Partial<InstanceFields>;
 
 /** One row: what is written while it is done, what is done, and what the instance is then. */
 interface GuestAction {
+  /** What notifications call it. */
+  readonly told: InstanceAction;
   readonly task: Exclude<TaskState, null>;
   readonly run: (
     virt: VirtDriver,
@@ -43,28 +46,33 @@ const ERROR = { vm_state: 'error' } as const;
 /** As in Nova, failures included: only one to pause or go on leaves the instance as it was. */
 const GUEST_ACTIONS: Readonly<Record<GuestActionName, GuestAction>> = {
   pause_instance: {
+    told: 'pause',
     task: 'pausing',
     run: (virt, wanted, _args, signal) => virt.control.pause(wanted, { signal }),
     ends: () => ({ vm_state: 'paused', power_state: POWER_STATE.paused }),
   },
   unpause_instance: {
+    told: 'unpause',
     task: 'unpausing',
     run: (virt, wanted, _args, signal) => virt.control.unpause(wanted, { signal }),
     ends: () => ({ vm_state: 'active', ...RUNNING }),
   },
   suspend_instance: {
+    told: 'suspend',
     task: 'suspending',
     run: (virt, wanted, _args, signal) => virt.control.suspend(wanted, { signal }),
     ends: () => ({ vm_state: 'suspended', power_state: POWER_STATE.shutdown }),
     failed: ERROR,
   },
   resume_instance: {
+    told: 'resume',
     task: 'resuming',
     run: (virt, wanted, _args, signal) => virt.control.resume(wanted, { signal }),
     ends: () => ({ vm_state: 'active', ...RUNNING }),
     failed: ERROR,
   },
   rescue_instance: {
+    told: 'rescue',
     task: 'rescuing',
     run: (virt, wanted, args, signal) =>
       virt.control.rescue(wanted, {
@@ -76,6 +84,7 @@ const GUEST_ACTIONS: Readonly<Record<GuestActionName, GuestAction>> = {
     failed: ERROR,
   },
   unrescue_instance: {
+    told: 'unrescue',
     task: 'unrescuing',
     run: (virt, wanted, _args, signal) => virt.control.unrescue(wanted, { signal }),
     ends: () => ({ vm_state: 'active', ...RUNNING }),
@@ -93,14 +102,17 @@ export function beginGuestAction(
   name: GuestActionName,
   args: GuestActionArgs,
 ): void {
-  const { task, run, ends, failed } = GUEST_ACTIONS[name];
+  const { told: action, task, run, ends, failed } = GUEST_ACTIONS[name];
   const uuid = args.instance.get('uuid');
   const expected = { task_state: [task], host: [host.host] };
   beginAction(host, context, name, uuid, async (signal) => {
     const wanted = await beginWanted(host, uuid, expected);
+    const event = { context, action, rescueImage: args.rescue_image_ref ?? null };
+    host.emit({ ...event, phase: 'start', instance: wanted });
     try {
       await run(host.virt, wanted, args, signal);
-      await host.records.instances.update(uuid, { ...ends(), task_state: null }, expected);
+      const instance = await host.records.instances.update(uuid, { ...ends(), task_state: null }, expected);
+      host.emit({ ...event, phase: 'end', instance });
     } catch (error) {
       await afterFailure(host, uuid, [task], error, failed);
       throw error;

@@ -113,15 +113,20 @@ export class LiveMigrationAtDestination {
       throw error;
     }
     // When it fails the source takes everything back and says so: until then the operation stays open.
-    return this.#host.virt.preLiveMigration(instance, data);
+    const { virt, emit } = this.#host;
+    emit({ context, action: 'live_migration_pre', phase: 'start', instance });
+    const prepared = await virt.preLiveMigration(instance, data);
+    emit({ context, action: 'live_migration_pre', phase: 'end', instance });
+    return prepared;
   }
 
   /** Step 10, after the guest has come. */
-  async finish(args: Args<'post_live_migration_at_destination'>): Promise<void> {
-    const { host, virt } = this.#host;
+  async finish(context: RequestContext, args: Args<'post_live_migration_at_destination'>): Promise<void> {
+    const { host, virt, emit } = this.#host;
     const { instance } = args;
     const uuid = instance.get('uuid');
     await this.#last(instance, async () => {
+      emit({ context, action: 'live_migration_post_dest', phase: 'start', instance });
       await virt.postLiveMigrationAtDestination(instance);
       const arrived = {
         host,
@@ -134,7 +139,8 @@ export class LiveMigrationAtDestination {
         progress: 0,
       } as const;
       try {
-        await this.#write(uuid, arrived, { task_state: ['migrating'] });
+        const here = await this.#write(uuid, arrived, { task_state: ['migrating'] });
+        emit({ context, action: 'live_migration_post_dest', phase: 'end', instance: here });
       } catch (error) {
         if (!(error instanceof UnexpectedStateError)) throw error;
         // A delete waits at the source until the guest has left, and follows it here.
@@ -148,9 +154,9 @@ export class LiveMigrationAtDestination {
     uuid: string,
     changes: Partial<InstanceFields>,
     expected: Expected<InstanceFields>,
-  ): Promise<void> {
+  ): Promise<Instance> {
     const { host, records } = this.#host;
-    await writeSurely(this.#host, {
+    return writeSurely(this.#host, {
       write: () => records.instances.update(uuid, changes, expected),
       read: () => records.instances.get(uuid),
       isWritten: (one) => one.get('host') === host,
@@ -158,13 +164,18 @@ export class LiveMigrationAtDestination {
   }
 
   /** The guest does not come: what the host was engaged in has failed, however well this step goes (B16). */
-  async rollBack(args: Args<'rollback_live_migration_at_destination'>): Promise<void> {
+  async rollBack(
+    context: RequestContext,
+    args: Args<'rollback_live_migration_at_destination'>,
+  ): Promise<void> {
     const { instance, destroy_disks: destroyDisks } = args;
-    const { virt, locks } = this.#host;
+    const { virt, locks, emit } = this.#host;
+    emit({ context, action: 'live_migration_rollback_dest', phase: 'start', instance });
     await this.#last(
       instance,
       async () => {
         await virt.rollbackLiveMigrationAtDestination(instance, { destroyDisks });
+        emit({ context, action: 'live_migration_rollback_dest', phase: 'end', instance });
         if (!(await this.#isDeleted(instance))) return;
         const uuid = instance.get('uuid'); // its guest may have come all the same
         await locks.run(uuid, () => virt.destroy(uuid));

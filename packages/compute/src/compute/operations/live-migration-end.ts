@@ -21,7 +21,8 @@ export class LiveMigrationEnd {
    */
   async complete(job: LiveMigrationJob): Promise<void> {
     const { networking, virt, records } = this.#host;
-    const { instance, uuid, dest } = job;
+    const { context, instance, uuid, dest } = job;
+    this.#host.emit({ context, action: 'live_migration_post', phase: 'start', instance });
     await this.#surely(job, 'activating the port bindings', () => networking.activateBinding(uuid, dest));
     await this.#attempt(job, 'disconnecting at the source', () => virt.postLiveMigrationAtSource(instance));
     const failure = await this.#finishAtDestination(job);
@@ -31,6 +32,7 @@ export class LiveMigrationEnd {
     );
     const status = failure === undefined ? 'completed' : 'error';
     await records.migrations.update(job.migrationUuid, { status });
+    this.#host.emit({ context, action: 'live_migration_post', phase: 'end', instance });
     if (failure !== undefined) throw failure.error;
   }
 
@@ -65,7 +67,8 @@ export class LiveMigrationEnd {
     error: unknown,
   ): Promise<void> {
     const { records, host } = this.#host;
-    const { uuid } = job;
+    const { uuid, context, instance } = job;
+    this.#host.emit({ context, action: 'live_migration_rollback', phase: 'start', instance });
     const isBound = await this.#rollBackPorts(job);
     if (WAS_PREPARED.has(job.status)) await this.#disconnectVolumes(job);
     const isAllocated = await this.#rollBackAllocations(job);
@@ -78,6 +81,7 @@ export class LiveMigrationEnd {
       records.instances.update(uuid, state, { task_state: ['migrating'] }),
     );
     await this.#surely(job, 'recording the end', () => this.#status(job, isAsBefore ? end : 'error'));
+    this.#host.emit({ context, action: 'live_migration_rollback', phase: 'end', instance });
   }
 
   async #rollBackPorts(job: LiveMigrationJob): Promise<boolean> {

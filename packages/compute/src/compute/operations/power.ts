@@ -21,8 +21,10 @@ export class Power {
     const uuid = instance.get('uuid');
     beginAction(this.#host, context, 'start_instance', uuid, async (signal) => {
       await this.#during(uuid, 'powering-on', async (wanted) => {
+        this.#host.emit({ context, action: 'power_on', phase: 'start', instance: wanted });
         await this.#host.virt.powerOn(wanted, { signal });
-        await this.#end(uuid, 'powering-on', true, { system_metadata: withoutShelved(wanted) });
+        const on = await this.#end(uuid, 'powering-on', true, { system_metadata: withoutShelved(wanted) });
+        this.#host.emit({ context, action: 'power_on', phase: 'end', instance: on });
         const image = shelvedImage(wanted) ?? null;
         if (image !== null) await this.#host.virt.snapshotMoves.removeImage(image);
       });
@@ -34,8 +36,10 @@ export class Power {
     const uuid = args.instance.get('uuid');
     beginAction(this.#host, context, 'stop_instance', uuid, async (signal) => {
       await this.#during(uuid, 'powering-off', async (wanted) => {
+        this.#host.emit({ context, action: 'power_off', phase: 'start', instance: wanted });
         await this.#host.virt.powerOff(wanted, { clean: args.clean_shutdown, signal });
-        await this.#end(uuid, 'powering-off', false);
+        const off = await this.#end(uuid, 'powering-off', false);
+        this.#host.emit({ context, action: 'power_off', phase: 'end', instance: off });
       });
     });
   }
@@ -49,18 +53,43 @@ export class Power {
     const how = args.reboot_type.toUpperCase() === 'HARD' ? 'hard' : 'soft';
     const [asked, started] = how === 'hard' ? HARD : SOFT;
     beginAction(this.#host, context, 'reboot_instance', uuid, async (signal) => {
-      const { records, virt, host } = this.#host;
+      const { records, host, emit } = this.#host;
       const expected = { task_state: [asked], host: [host] };
       const wanted = await records.instances.update(uuid, { task_state: started }, expected);
-      try {
-        await virt.reboot(wanted, how, { signal });
-        await this.#end(uuid, started, true);
-      } catch (error) {
-        const runs = (await virt.guestState(uuid)) === 'running';
-        await afterFailure(this.#host, uuid, [started], error, runs ? {} : { vm_state: 'error' });
-        throw error;
-      }
+      emit({ context, action: 'reboot', phase: 'start', instance: wanted });
+      await this.#reboot(context, wanted, how, started, signal);
     });
+  }
+
+  /** A reboot that failed and has left the guest running has ended all the same, as upstream tells it. */
+  async #reboot(
+    context: RequestContext,
+    wanted: Instance,
+    how: 'soft' | 'hard',
+    started: TaskState,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { virt, emit } = this.#host;
+    const uuid = wanted.get('uuid');
+    try {
+      await virt.reboot(wanted, how, { signal });
+      const rebooted = await this.#end(uuid, started, true);
+      emit({ context, action: 'reboot', phase: 'end', instance: rebooted });
+    } catch (error) {
+      const runs = (await virt.guestState(uuid)) === 'running';
+      const instance = await afterFailure(
+        this.#host,
+        uuid,
+        [started],
+        error,
+        runs ? {} : { vm_state: 'error' },
+      );
+      if (runs) {
+        emit({ context, action: 'reboot', phase: 'error', instance: wanted, error });
+        emit({ context, action: 'reboot', phase: 'end', instance: instance ?? wanted });
+      }
+      throw error;
+    }
   }
 
   async #during(uuid: string, task: TaskState, work: (wanted: Instance) => Promise<void>): Promise<void> {
@@ -79,12 +108,12 @@ export class Power {
     task: TaskState,
     runs: boolean,
     besides: Partial<InstanceFields> = {},
-  ): Promise<void> {
+  ): Promise<Instance> {
     const state = runs
       ? ({ vm_state: 'active', power_state: POWER_STATE.running } as const)
       : ({ vm_state: 'stopped', power_state: POWER_STATE.shutdown } as const);
     const { records, host } = this.#host;
-    await records.instances.update(
+    return records.instances.update(
       uuid,
       { ...state, ...besides, task_state: null },
       { task_state: [task], host: [host] },

@@ -35,11 +35,15 @@ export class Rebuild {
       // It may have waited in a queue for long: fails when the instance is not to be rebuilt, or not here, any more.
       const expected = { task_state: ['rebuilding'], host: [host] } as const;
       const wanted = await beginWanted(this.#host, uuid, expected);
+      const { emit } = this.#host;
+      emit({ context, action: 'rebuild', phase: 'start', instance: wanted });
       try {
         await this.#removeOld(wanted, signal);
         await this.spawn(uuid, signal);
-        await this.finish(uuid, {}, endState(wanted, args));
+        const rebuilt = await this.finish(context, uuid, {}, endState(wanted, args));
+        emit({ context, action: 'rebuild', phase: 'end', instance: rebuilt });
       } catch (error) {
+        emit({ context, action: 'rebuild', phase: 'error', instance: wanted, error });
         await afterFailure(this.#host, uuid, REBUILD_TASKS, error, { vm_state: 'error' });
         throw error;
       }
@@ -68,15 +72,16 @@ export class Rebuild {
   }
 
   /**
-   * The guest runs here; one that shall be stopped is stopped again, as in Nova.
+   * The guest runs here; one that shall be stopped is stopped again, as in Nova. Resolves with the instance.
    * @param place - where the instance is from now on, when that has changed
    */
   async finish(
+    context: RequestContext,
     uuid: string,
     place: { readonly host?: string; readonly node?: string },
     end: 'active' | 'stopped',
-  ): Promise<void> {
-    const { records, virt, host } = this.#host;
+  ): Promise<Instance> {
+    const { records, host } = this.#host;
     const changes = {
       ...place,
       vm_state: 'active',
@@ -94,15 +99,23 @@ export class Rebuild {
         one.get('vm_state') === 'active' &&
         !REBUILD_TASKS.includes(one.get('task_state')),
     });
-    if (end === 'active') return;
+    return end === 'active' ? active : this.#stopAgain(context, active);
+  }
+
+  async #stopAgain(context: RequestContext, active: Instance): Promise<Instance> {
+    const { records, virt, emit } = this.#host;
+    const uuid = active.get('uuid');
+    emit({ context, action: 'power_off', phase: 'start', instance: active });
     try {
       await virt.powerOff(active, { clean: true, signal: this.#host.lifetime });
-      const stopped = { vm_state: 'stopped', task_state: null, power_state: POWER_STATE.shutdown } as const;
-      await records.instances.update(uuid, stopped, { task_state: ['powering-off'] });
+      const off = { vm_state: 'stopped', task_state: null, power_state: POWER_STATE.shutdown } as const;
+      const stopped = await records.instances.update(uuid, off, { task_state: ['powering-off'] });
+      emit({ context, action: 'power_off', phase: 'end', instance: stopped });
+      return stopped;
     } catch (error) {
       // It is rebuilt all the same, and runs.
       this.#host.logger.error({ err: error, instance: uuid }, 'A rebuilt instance could not be stopped');
-      await afterFailure(this.#host, uuid, ['powering-off'], error);
+      return (await afterFailure(this.#host, uuid, ['powering-off'], error)) ?? active;
     }
   }
 

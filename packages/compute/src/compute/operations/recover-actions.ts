@@ -24,11 +24,14 @@ const rebootAgain =
     new Power(host).reboot(context, { instance: wanted, block_device_info: null, reboot_type: type });
   };
 
-const takeBack: Again = (host, _context, instance) =>
-  afterFailure(host, instance.get('uuid'), [instance.get('task_state')], cutOff());
+const takeBack: Again = async (host, _context, instance) => {
+  await afterFailure(host, instance.get('uuid'), [instance.get('task_state')], cutOff());
+};
 
-const failed: Again = (host, _context, instance) =>
-  afterFailure(host, instance.get('uuid'), [instance.get('task_state')], cutOff(), { vm_state: 'error' });
+const failed: Again = async (host, _context, instance) => {
+  const tasks = [instance.get('task_state')];
+  await afterFailure(host, instance.get('uuid'), tasks, cutOff(), { vm_state: 'error' });
+};
 
 /** `rebuilding` is not here: nothing has been done, and its request can still be in the queue (GS-75). */
 const AFTER: ReadonlyMap<TaskState, Again> = new Map<TaskState, Again>([

@@ -1,5 +1,4 @@
 import type { RequestContext } from '@ebbgate/core';
-import { takeAllocationsBack } from '../../db/move-allocations.js';
 import { ResourcesUnavailableError, UnexpectedStateError } from '../../errors.js';
 import { faultOf } from '../../objects/instance-fault.js';
 import type { Instance } from '../../objects/instance.js';
@@ -11,6 +10,7 @@ import type { HostContext } from '../host-context.js';
 import { beginAction } from '../instance-action.js';
 import { startWhenPlugged } from '../plugged-start.js';
 import { UnsettledWriteError, writeSurely } from '../sure-write.js';
+import { giveUpResize } from './give-up-resize.js';
 import { releaseUnused } from './abandon-resize.js';
 import type { ResizeEngagement } from './resize-engagement.js';
 import {
@@ -56,12 +56,17 @@ export class ResizeAtDestination {
 
   async #prepare(job: ResizeJob, args: PrepareArgs): Promise<void> {
     await this.#takeUp(job, args);
+    const { context, instance } = job;
+    const event = { context, action: 'resize_prep', instance, newFlavor: args.flavor } as const;
+    this.#host.emit({ ...event, phase: 'start' });
     try {
       await this.#claim(job, args);
       await this.#askSource(job, args);
     } catch (error) {
-      if (!this.#host.lifetime.aborted) await this.#giveUp(job, args, error);
+      if (!this.#host.lifetime.aborted) await giveUpResize(this.#host, job, args, error);
       throw error;
+    } finally {
+      this.#host.emit({ ...event, phase: 'end' }); // also after a failure, as upstream
     }
   }
 
@@ -76,7 +81,7 @@ export class ResizeAtDestination {
     } catch (error) {
       if (error instanceof UnsettledWriteError && !lifetime.aborted) {
         await claim([null, host]); // it may be; then it is ours to give up
-        await this.#giveUp(job, args, error);
+        await giveUpResize(this.#host, job, args, error);
       } else if (error instanceof UnexpectedStateError) await releaseUnused(this.#host, job.uuid);
       throw error;
     }
@@ -110,56 +115,6 @@ export class ResizeAtDestination {
       clean_shutdown: args.clean_shutdown,
       request_spec: args.request_spec,
     });
-  }
-
-  /** Takes back what was done here; then the conductor tries the next host, or that was the end of it. */
-  async #giveUp(job: ResizeJob, args: PrepareArgs, error: unknown): Promise<void> {
-    const { records, host, logger } = this.#host;
-    const { uuid, migrationUuid } = job;
-    logger.warn(
-      { err: error, instance: uuid, migration: migrationUuid },
-      'A resize cannot come to this host',
-    );
-    const attempts = new Attempts(logger, { instance: uuid, migration: migrationUuid });
-    await attempts.make('releasing the claim', () => records.allocations.release(uuid, host));
-    const isPreparing = await attempts.make('clearing the destination', async () => {
-      await records.instances.update(uuid, NO_OTHER_SIZE, { task_state: ['resize_prep'] });
-      const nowhere = { dest_compute: null, dest_node: null, dest_host: null };
-      await records.migrations.update(migrationUuid, nowhere, { status: ['pre-migrating'] });
-    });
-    const others = args.host_list ?? [];
-    if (isPreparing && others.length > 0 && (await this.#reschedule(job, args, attempts))) return;
-    await attempts.make('giving the allocations back', () =>
-      takeAllocationsBack(records.allocations, { instanceUuid: uuid, migrationUuid, dest: host }),
-    );
-    await attempts.make('resetting the instance', () =>
-      records.instances.update(
-        uuid,
-        { task_state: null, fault: faultOf(error, host) },
-        { task_state: ['resize_prep'] },
-      ),
-    );
-    await attempts.make('recording the end', () =>
-      records.migrations.update(migrationUuid, { status: 'error' }, { status: ['pre-migrating'] }),
-    );
-  }
-
-  #reschedule(job: ResizeJob, args: PrepareArgs, attempts: Attempts): Promise<boolean> {
-    return attempts.make('handing it back to the conductor', () =>
-      this.#host.conductorApi.cast(job.context, 'migrate_server', {
-        instance: job.instance,
-        scheduler_hint: {},
-        live: false,
-        rebuild: false,
-        flavor: args.flavor,
-        block_migration: null,
-        disk_over_commit: null,
-        reservations: null,
-        clean_shutdown: args.clean_shutdown,
-        request_spec: args.request_spec,
-        host_list: args.host_list,
-      }),
-    );
   }
 
   /** Step 7: the disks are here. It counts as running from now on. */
@@ -203,7 +158,10 @@ export class ResizeAtDestination {
     const { records, host } = this.#host;
     const expected = { task_state: from, host: [host] };
     const instance = await records.instances.update(job.uuid, { task_state: 'resize_finish' }, expected);
-    await this.#makeGuest(job, instance, diskInfo, signal);
+    const { context } = job;
+    this.#host.emit({ context, action: 'resize_finish', phase: 'start', instance });
+    const resized = await this.#makeGuest(job, instance, diskInfo, signal);
+    this.#host.emit({ context, action: 'resize_finish', phase: 'end', instance: resized });
   }
 
   async #makeGuest(
@@ -211,7 +169,7 @@ export class ResizeAtDestination {
     instance: Instance,
     diskInfo: string | null,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<Instance> {
     const { records, networking, virt, host } = this.#host;
     const { uuid, migrationUuid } = job;
     await networking.activateBinding(uuid, host);
@@ -230,7 +188,7 @@ export class ResizeAtDestination {
       power_state: powerOn ? POWER_STATE.running : POWER_STATE.shutdown,
       launched_at: new Date(),
     } as const;
-    await writeSurely(this.#host, {
+    return writeSurely(this.#host, {
       write: () => records.instances.update(uuid, done, expected),
       read: () => records.instances.get(uuid),
       isWritten: (one) => one.get('host') === host && one.get('vm_state') === 'resized',

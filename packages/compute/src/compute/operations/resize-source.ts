@@ -88,6 +88,8 @@ export class ResizeAtSource {
       isWritten: (one) => one.get('host') === host && one.get('task_state') === 'resize_migrating',
     });
     job.stage = 'moving';
+    const { context } = job;
+    this.#host.emit({ context, action: 'resize', phase: 'start', instance });
     const diskInfo = await virt.coldMoves.migrateDiskAndPowerOff(instance, dest, { signal });
     job.stage = 'sent';
     await networking.activateBinding(uuid, dest);
@@ -96,6 +98,7 @@ export class ResizeAtSource {
     const moved = await this.#recordMoved(uuid, dest);
     job.stage = 'handed-over';
     await this.#handOver({ ...job, instance: moved, migration }, args, diskInfo);
+    this.#host.emit({ context, action: 'resize', phase: 'end', instance: moved });
   }
 
   /** From here on it is the destination's. */

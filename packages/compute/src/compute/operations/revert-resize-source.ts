@@ -59,8 +59,13 @@ export class RevertResizeAtSource {
     }
   }
 
-  async #makeGuestAgain({ uuid, migration }: ResizeJob, there: Instance, signal: AbortSignal): Promise<void> {
-    const { records, networking, virt, host } = this.#host;
+  async #makeGuestAgain(
+    { context, uuid, migration }: ResizeJob,
+    there: Instance,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { records, networking, virt, host, emit } = this.#host;
+    emit({ context, action: 'resize_revert', phase: 'start', instance: there });
     const migrationUuid = migration.get('uuid');
     const dest = migration.find('dest_compute') ?? null;
     const size = sizeFields(there.find('old_flavor') ?? there.get('flavor'));
@@ -73,19 +78,21 @@ export class RevertResizeAtSource {
     await startWhenPlugged(this.#host, uuid, (beforeStart) =>
       virt.coldMoves.finishRevertMigration(instance, { powerOn, beforeStart, signal }),
     );
+    const reverted = await this.#recordReverted(uuid, powerOn);
+    emit({ context, action: 'resize_revert', phase: 'end', instance: reverted });
+  }
+
+  async #recordReverted(uuid: string, powerOn: boolean): Promise<Instance> {
+    const { instances } = this.#host.records;
+    const reverting = { task_state: ['resize_reverting'] } as const;
     if (powerOn) {
       const active = { vm_state: 'active', task_state: null, power_state: POWER_STATE.running } as const;
-      await records.instances.update(
-        uuid,
-        { ...NO_OTHER_SIZE, ...active, launched_at: new Date() },
-        reverting,
-      );
-      return;
+      return instances.update(uuid, { ...NO_OTHER_SIZE, ...active, launched_at: new Date() }, reverting);
     }
     const stopping = { vm_state: 'active', task_state: 'powering-off' } as const;
-    await records.instances.update(uuid, { ...NO_OTHER_SIZE, ...stopping }, reverting);
+    await instances.update(uuid, { ...NO_OTHER_SIZE, ...stopping }, reverting);
     const stopped = { vm_state: 'stopped', task_state: null, power_state: POWER_STATE.shutdown } as const;
-    await records.instances.update(uuid, stopped, { task_state: ['powering-off'] });
+    return instances.update(uuid, stopped, { task_state: ['powering-off'] });
   }
 
   /** What was kept is here, and so is the instance, in ERROR. */

@@ -54,6 +54,7 @@ export class Shelve {
     const expected = { task_state: from, host: [host] };
     beginAction(this.#host, context, 'shelve_instance', uuid, async (signal) => {
       const before = await beginWanted(this.#host, uuid, expected);
+      this.#host.emit({ context, action: 'shelve', phase: 'start', instance: before });
       let isOff = false;
       try {
         const noted = withShelvedImage(before, how.image_id);
@@ -63,14 +64,15 @@ export class Shelve {
         await virt.powerOff(wanted, { clean, signal });
         isOff = true;
         if (how.image_id !== null) await this.#makeImage(wanted, how.image_id, signal);
-        await this.#recordShelved(wanted);
+        const shelved = await this.#recordShelved(wanted);
+        this.#host.emit({ context, action: 'shelve', phase: 'end', instance: shelved });
       } catch (error) {
         const off = { vm_state: 'stopped', power_state: POWER_STATE.shutdown } as const;
         const notes = { system_metadata: withoutShelved(before) };
         await afterFailure(this.#host, uuid, SHELVING, error, { ...notes, ...(isOff && off) });
         throw error;
       }
-      if (this.#host.shelvedOffloadMs === 0) await this.#offload(before, { clean: false, signal });
+      if (this.#host.shelvedOffloadMs === 0) await this.#offload(context, before, { clean: false, signal });
     });
   }
 
@@ -84,7 +86,7 @@ export class Shelve {
     await virt.snapshot(wanted, image, { signal, onUpload });
   }
 
-  async #recordShelved(wanted: Instance): Promise<void> {
+  async #recordShelved(wanted: Instance): Promise<Instance> {
     const { records, host } = this.#host;
     const shelved = {
       vm_state: 'shelved',
@@ -92,7 +94,7 @@ export class Shelve {
       power_state: POWER_STATE.shutdown,
       system_metadata: withShelved(wanted, host),
     } as const;
-    await records.instances.update(wanted.get('uuid'), shelved, { task_state: SHELVING, host: [host] });
+    return records.instances.update(wanted.get('uuid'), shelved, { task_state: SHELVING, host: [host] });
   }
 
   /**
@@ -107,7 +109,8 @@ export class Shelve {
     const early = new EarlyEnd();
     const work = async (signal: AbortSignal): Promise<void> => {
       const expected = { task_state: LEAVING, host: [this.#host.host] };
-      await this.#offload(await beginWanted(this.#host, uuid, expected), { clean, signal, early });
+      const wanted = await beginWanted(this.#host, uuid, expected);
+      await this.#offload(context, wanted, { clean, signal, early });
     };
     // One that boots from a volume is not shelved yet: there would be nothing to leave it as.
     const isShelved = instance.get('vm_state') === 'shelved';
@@ -116,6 +119,7 @@ export class Shelve {
   }
 
   async #offload(
+    context: RequestContext,
     instance: Instance,
     {
       clean,
@@ -123,8 +127,9 @@ export class Shelve {
       early,
     }: { readonly clean: boolean; readonly signal: AbortSignal; readonly early?: EarlyEnd },
   ): Promise<void> {
-    const { records, virt, host } = this.#host;
+    const { records, virt, host, emit } = this.#host;
     const uuid = instance.get('uuid');
+    emit({ context, action: 'shelve_offload', phase: 'start', instance });
     try {
       if ((await virt.guestState(uuid)) === 'running') await virt.powerOff(instance, { clean, signal });
       early?.signal.throwIfAborted();
@@ -132,11 +137,12 @@ export class Shelve {
       await virt.destroy(uuid);
       await records.allocations.release(uuid, host);
       const nowhere = { host: null, node: null, power_state: POWER_STATE.shutdown } as const;
-      await records.instances.update(
+      const offloaded = await records.instances.update(
         uuid,
         { vm_state: 'shelved_offloaded', task_state: null, ...nowhere },
         { task_state: LEAVING, host: [host] },
       );
+      emit({ context, action: 'shelve_offload', phase: 'end', instance: offloaded });
     } catch (error) {
       await afterFailure(this.#host, uuid, LEAVING, error);
       throw error;

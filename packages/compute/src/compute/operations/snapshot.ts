@@ -24,13 +24,15 @@ export function beginSnapshot(
   const early = new EarlyEnd();
   const work = async (signal: AbortSignal): Promise<void> => {
     const wanted = await step(PENDING, 'image_snapshot');
+    host.emit({ context, action: 'snapshot', phase: 'start', instance: wanted, imageId });
     try {
       await virt.snapshot(wanted, imageId, {
         signal,
         onUpload: () => step('image_snapshot', 'image_uploading'),
       });
       early.pass();
-      await step('image_uploading', null);
+      const done = await step('image_uploading', null);
+      host.emit({ context, action: 'snapshot', phase: 'end', instance: done, imageId });
     } catch (error) {
       await afterFailure(host, uuid, TASKS, error);
       throw error;

@@ -60,13 +60,19 @@ export class Terminate {
   /** The record of the instance last: until then the next start does all of it again. */
   async #delete(context: RequestContext, instance: Instance): Promise<void> {
     const { records, virt, networking, host } = this.#host;
+    const { emit } = this.#host;
     const uuid = instance.get('uuid');
+    emit({ context, action: 'delete', phase: 'start', instance });
     try {
+      emit({ context, action: 'shutdown', phase: 'start', instance });
       await virt.destroy(uuid);
       await networking.deallocate(uuid);
+      emit({ context, action: 'shutdown', phase: 'end', instance });
       await records.allocations.release(uuid);
       await this.#endMoves(context, instance);
-      await records.instances.update(uuid, deletedNow(), { task_state: ['deleting'], host: [host, null] });
+      const ours = { task_state: ['deleting'], host: [host, null] } as const;
+      const deleted = await records.instances.update(uuid, deletedNow(), ours);
+      emit({ context, action: 'delete', phase: 'end', instance: deleted });
     } catch (error) {
       await afterFailure(this.#host, uuid, ['deleting'], error, { vm_state: 'error' });
       throw error;

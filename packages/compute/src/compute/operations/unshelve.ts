@@ -26,15 +26,22 @@ export class Unshelve {
   begin(context: RequestContext, args: ArgsOf<ComputeMethods['unshelve_instance']>): void {
     const uuid = args.instance.get('uuid');
     beginAction(this.#host, context, 'unshelve_instance', uuid, (signal) =>
-      this.#run(uuid, imageIn(args.image), signal),
+      this.#run(context, uuid, imageIn(args.image), signal),
     );
   }
 
-  async #run(uuid: string, image: string | null, signal: AbortSignal): Promise<void> {
+  async #run(
+    context: RequestContext,
+    uuid: string,
+    image: string | null,
+    signal: AbortSignal,
+  ): Promise<void> {
     const wanted = await this.#takeUp(uuid);
+    this.#host.emit({ context, action: 'unshelve', phase: 'start', instance: wanted });
     try {
       await this.#makeGuest(wanted, image, signal);
-      await this.#recordActive(wanted);
+      const instance = await this.#recordActive(wanted);
+      this.#host.emit({ context, action: 'unshelve', phase: 'end', instance });
     } catch (error) {
       // It may be active, with the guest that is here.
       if (!(error instanceof UnsettledWriteError)) await this.takeBack(uuid, error);
@@ -76,7 +83,7 @@ export class Unshelve {
     await networking.activateBinding(uuid, host);
   }
 
-  async #recordActive(wanted: Instance): Promise<void> {
+  async #recordActive(wanted: Instance): Promise<Instance> {
     const { records, host } = this.#host;
     const uuid = wanted.get('uuid');
     const active = {
@@ -86,7 +93,7 @@ export class Unshelve {
       launched_at: new Date(),
       system_metadata: withoutShelved(wanted),
     } as const;
-    await writeSurely(this.#host, {
+    return writeSurely(this.#host, {
       write: () => records.instances.update(uuid, active, { task_state: ['spawning'], host: [host] }),
       read: () => records.instances.get(uuid),
       isWritten: (one) => one.get('host') === host && one.get('vm_state') === 'active',

@@ -45,7 +45,7 @@ export async function scheduleAndBuild(
 ): Promise<void> {
   for (const [index, instance] of args.build_requests.entries()) {
     if (conductor.isAgain === true && !(await stillUnbegun(conductor, instance.get('uuid')))) continue;
-    await orError(conductor, instance, async () => {
+    await orError(conductor, context, instance, async () => {
       const spec = specAt(args, index);
       const chosen = await conductor.scheduler.selectDestinations(context, spec, [instance.get('uuid')], {
         alternates: MAX_BUILD_ATTEMPTS - 1,
@@ -72,7 +72,7 @@ export async function buildAgain(
     const uuid = sent.get('uuid');
     const instance = await fromItsHost(conductor, sent);
     if (!instance) continue;
-    await orError(conductor, instance, async () => {
+    await orError(conductor, context, instance, async () => {
       const spec = args.request_spec ?? specOf(instance);
       const { number, tried } = buildAttempts(args.filter_properties);
       const failed = new Set([...tried, ...hostsIn(sent)]); // a host that was chosen since has the request, or is to get it
@@ -165,7 +165,8 @@ async function hand(
 
 /** Runs one attempt; when it fails, nothing of it is claimed, and the instance is in ERROR unless it is not ours any more. */
 async function orError(
-  { records, logger }: ConductorContext,
+  { records, logger, emit }: ConductorContext,
+  context: RequestContext,
   instance: Instance,
   attempt: () => Promise<void>,
 ): Promise<void> {
@@ -180,6 +181,8 @@ async function orError(
         { vm_state: 'error', task_state: null, fault: faultOf(error, null) },
         { vm_state: ['building'], task_state: ['scheduling'] },
       );
+      const state = 'error';
+      emit({ context, task: 'build_instances', instanceUuid: uuid, state, error });
       await records.allocations.release(uuid);
     } catch (failure) {
       logger.error({ err: failure, instance: uuid }, 'An instance that was not handed over is not in ERROR');

@@ -75,6 +75,8 @@ export class ColdMigrateTask {
     if (now.get('task_state') !== 'resize_prep') return;
     const reset = { task_state: null, fault: faultOf(error, null) };
     await records.instances.update(uuid, reset, { task_state: ['resize_prep'] });
+    const task = { context: this.#context, task: 'migrate_server', instanceUuid: uuid } as const;
+    this.#conductor.emit({ ...task, state: now.get('vm_state'), error });
   }
 
   async #hand(instance: Instance): Promise<void> {

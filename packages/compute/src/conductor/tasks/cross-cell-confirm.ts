@@ -3,6 +3,7 @@ import { DrainingError } from '@ebbgate/rpc';
 import type { CellAccess } from '../../cells/cell-access.js';
 import { Attempts } from '../../compute/attempts.js';
 import { NO_OTHER_SIZE } from '../../compute/operations/resize-job.js';
+import type { Instance } from '../../objects/instance.js';
 import type { Migration } from '../../objects/migration.js';
 import { POWER_STATE } from '../../objects/states.js';
 import type { ConductorMethods } from '../../rpc/conductor-methods.js';
@@ -74,10 +75,11 @@ export class CrossCellConfirmTask {
     if (before.get('status') !== 'confirmed') await this.#removeAtSource(source, uuid, migrationUuid);
     await source.networking.deallocate(uuid);
     await removeInstance(source, uuid);
-    await this.#keep(target, uuid, migrationUuid);
+    const instance = await this.#keep(target, uuid, migrationUuid);
     const confirming = { status: ['confirming'] } as const;
     await target.records.migrations.update(migrationUuid, { status: 'confirmed' }, confirming);
     await forgetMove(target, uuid);
+    this.#conductor.emit({ context: this.#context, action: 'resize_confirm', phase: 'end', instance });
   }
 
   async #removeAtSource(
@@ -87,7 +89,9 @@ export class CrossCellConfirmTask {
   ): Promise<void> {
     const open = { status: ['finished', 'confirming'] } as const;
     const migration = await records.migrations.update(migrationUuid, { status: 'confirming' }, open);
-    const args = { instance: await records.instances.get(uuid), migration };
+    const instance = await records.instances.get(uuid);
+    this.#conductor.emit({ context: this.#context, action: 'resize_confirm', phase: 'start', instance });
+    const args = { instance, migration };
     const host = migration.get('source_compute');
     const method = 'confirm_snapshot_based_resize_at_source';
     await computeApi.call(this.#context, method, host, args).catch(async (error: unknown) => {
@@ -97,18 +101,18 @@ export class CrossCellConfirmTask {
   }
 
   /** It is what it was before, unless it is being deleted, or was moved again since. */
-  async #keep({ records }: CellAccess, uuid: string, migrationUuid: string): Promise<void> {
+  async #keep({ records }: CellAccess, uuid: string, migrationUuid: string): Promise<Instance> {
     const instance = await records.instances.get(uuid);
     const newest = (await records.migrations.find({ instance_uuid: uuid })).at(-1);
-    if (instance.get('vm_state') !== 'resized' || instance.get('task_state') !== null) return;
-    if (newest?.get('uuid') !== migrationUuid) return;
+    if (instance.get('vm_state') !== 'resized' || instance.get('task_state') !== null) return instance;
+    if (newest?.get('uuid') !== migrationUuid) return instance;
     const isOff = instance.find('power_state') === POWER_STATE.shutdown;
     const kept = {
       ...NO_OTHER_SIZE,
       migration_context: null,
       vm_state: isOff ? 'stopped' : 'active',
     } as const;
-    await records.instances.update(uuid, kept, { vm_state: ['resized'], task_state: [null] });
+    return records.instances.update(uuid, kept, { vm_state: ['resized'], task_state: [null] });
   }
 
   /** The instance is in the other cell all the same. The migration ends last: until then it is tried again. */

@@ -70,6 +70,10 @@ export class CrossCellRevertTask {
     if (!(await isBack(ends))) await this.#finishAtSource(ends);
     await removeMigration(ends.target, ends.migrationUuid, 'reverted');
     await forgetMove(ends.source, ends.uuid);
+    // It has come back, whether or not that can be told.
+    const instance = await ends.source.records.instances.get(ends.uuid).catch(() => undefined);
+    const event = { context: this.#context, action: 'resize_revert', phase: 'end' } as const;
+    if (instance) this.#conductor.emit({ ...event, instance });
   }
 
   /**
@@ -98,6 +102,12 @@ export class CrossCellRevertTask {
   /** The instance is in its old cell again, with what was changed of it meanwhile that is no matter of its size. */
   async #switchBack({ source, target, registry, uuid, migrationUuid }: CrossCellEnds): Promise<void> {
     const there = await target.records.instances.get(uuid);
+    this.#conductor.emit({
+      context: this.#context,
+      action: 'resize_revert',
+      phase: 'start',
+      instance: there,
+    });
     const back = {
       hidden: false,
       vm_state: 'resized',

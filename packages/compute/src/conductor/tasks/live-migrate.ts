@@ -110,7 +110,9 @@ export class LiveMigrateTask {
     const isForeseen = FORESEEN.some((type) => error instanceof type);
     const reset = { task_state: null, fault: faultOf(error, null) };
     const state = isForeseen ? {} : ({ vm_state: 'error' } as const);
-    await instances.update(uuid, { ...reset, ...state }, { task_state: ['migrating'] });
+    const as = await instances.update(uuid, { ...reset, ...state }, { task_state: ['migrating'] });
+    const task = { context: this.#context, task: 'migrate_server', instanceUuid: uuid } as const;
+    this.#conductor.emit({ ...task, state: as.get('vm_state'), error });
   }
 
   async #checkSource(instance: Instance, source: string): Promise<void> {

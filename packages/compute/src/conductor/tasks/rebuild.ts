@@ -61,6 +61,8 @@ export class RebuildTask {
     const image = before !== null && before !== wanted ? { image_ref: before } : {};
     const failed = { vm_state: 'error', task_state: null, fault: faultOf(error, null), ...image } as const;
     await this.#conductor.records.instances.update(uuid, failed, { task_state: ['rebuilding'] });
+    const task = { context: this.#context, task: 'rebuild_server', instanceUuid: uuid } as const;
+    this.#conductor.emit({ ...task, state: 'error', error });
   }
 
   async #rebuild(instance: Instance): Promise<void> {

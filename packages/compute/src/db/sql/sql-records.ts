@@ -4,6 +4,7 @@ import { Migration, type MigrationFields } from '../../objects/migration.js';
 import { tellOfServices } from '../../servicegroup/service-notifications.js';
 import type { CellRepository } from '../cells.js';
 import type { InstanceMappings } from '../instance-mappings.js';
+import { tellOfInstance } from '../instance-states.js';
 import type { LocalRecords } from '../local-records.js';
 import type { RecordEvents } from '../memory-records.js';
 import type { NetworkStore } from '../network-store.js';
@@ -62,7 +63,9 @@ export class SqlRecords implements LocalRecords {
     this.events = new TypedEvents((error, event) => {
       logger.error({ err: error, event }, 'A listener to the records failed');
     });
-    this.instances = new SqlRepository(database, INSTANCES, (record) => this.events.emit('instance', record));
+    this.instances = new SqlRepository(database, INSTANCES, (record, before) => {
+      tellOfInstance(this.events, record, before);
+    });
     this.migrations = new SqlRepository(database, MIGRATIONS, (record) =>
       this.events.emit('migration', record),
     );

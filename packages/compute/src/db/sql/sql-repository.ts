@@ -44,7 +44,7 @@ export class SqlRepository<Fields extends Identified> implements Repository<Nova
         .executeTakeFirst(),
     );
     if (!inserted) throw new UnexpectedStateError(`There is a ${this.#table.kind} ${row.uuid} already`);
-    return this.#tell(objectOf(this.#table, stored(row, inserted.id)));
+    return this.#tell(objectOf(this.#table, stored(row, inserted.id)), undefined);
   }
 
   async get(uuid: string): Promise<NovaObject<Fields>> {
@@ -75,20 +75,21 @@ export class SqlRepository<Fields extends Identified> implements Repository<Nova
     changes: Partial<Fields>,
     expected: Expected<Fields> = {},
   ): Promise<NovaObject<Fields>> {
-    const updated = await this.#database.write(async (db) => {
-      const current = await this.#forUpdate(db, uuid);
-      checkExpected(this.#table.kind, uuid, current, expected);
-      applyChanges(current, changes);
-      const columns = { ...rowOf(this.#table, current), uuid }; // whatever the changes say
+    const { updated, before } = await this.#database.write(async (db) => {
+      const before = await this.#forUpdate(db, uuid);
+      checkExpected(this.#table.kind, uuid, before, expected);
+      const wanted = before.pristine();
+      applyChanges(wanted, changes);
+      const columns = { ...rowOf(this.#table, wanted), uuid }; // whatever the changes say
       const row = await db
         .updateTable<Table>(this.#table.table)
         .set(columns as Updateable<Schema[Table]>) // its columns are those of the table
         .where('uuid', '=', uuid)
         .returningAll()
         .executeTakeFirstOrThrow();
-      return objectOf(this.#table, row as StoredRow); // all columns of it
+      return { updated: objectOf(this.#table, row as StoredRow), before }; // all columns of it
     });
-    return this.#tell(updated);
+    return this.#tell(updated, before);
   }
 
   async #forUpdate(db: Writer, uuid: string): Promise<NovaObject<Fields>> {
@@ -110,8 +111,8 @@ export class SqlRepository<Fields extends Identified> implements Repository<Nova
     return searched;
   }
 
-  #tell(record: NovaObject<Fields>): NovaObject<Fields> {
-    this.#onChange(record.pristine());
+  #tell(record: NovaObject<Fields>, before: NovaObject<Fields> | undefined): NovaObject<Fields> {
+    this.#onChange(record.pristine(), before);
     return record;
   }
 }
