@@ -16,9 +16,9 @@ async function peer(role: string, name: string, url: string, execArgv: string[])
   return child;
 }
 
-/** @param execArgv - for the client's process */
+/** @param execArgv - for both processes */
 export async function startPair(name: string, url: string, execArgv: string[] = []): Promise<Pair> {
-  const server = await peer('server', name, url, []);
+  const server = await peer('server', name, url, execArgv);
   return { name, server, client: await peer('client', name, url, execArgv) };
 }
 

@@ -47,6 +47,20 @@ describe('a driver that nobody here knows, named by --driver', function () {
     expect((await conductor.ended).code, conductor.log).to.equal(0);
   });
 
+  it('carries the main job, each host and the conductor a process (GS-2, GS-5)', async () => {
+    const over = ['--transport', server.url, '--driver', DRIVER];
+    const job = await new OperatorCli({}).run([
+      'main-job',
+      ...over,
+      '--migration-ms',
+      '500',
+      '--boot-ms',
+      '40',
+    ]);
+    expect([job.code, job.err], job.out).to.deep.equal([0, '']);
+    expect(job.out).to.contain('All invariants hold');
+  });
+
   it('says which module is not there, cannot be loaded, has no driver, or has two for one scheme, and exits with 2', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'ebbgate-test-'));
     const [broken, empty, twice] = ['broken.mjs', 'empty.mjs', 'twice.mjs'].map((name) => join(folder, name));

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
+import { onRabbit } from '../matrix/process/broker.js';
 import { CONTROLS, controlCases } from '../matrix/process/control.js';
 import { FLOWS } from '../matrix/process/flows.js';
 import { WAYS } from '../matrix/parties.js';
@@ -16,7 +17,7 @@ const LANES = 2;
 
 describe('every flow, with SIGTERM or kill -9 in the middle of it, each service a process on RabbitMQ', function () {
   this.timeout(600_000);
-  const runner = new MatrixRunner(rabbit, { opsServer: true, lanes: LANES });
+  const runner = new MatrixRunner(onRabbit(rabbit), { opsServer: true, lanes: LANES });
   let results: readonly MatrixResult[] = [];
 
   before(async () => {
@@ -46,7 +47,7 @@ describe('every flow, with SIGTERM or kill -9 in the middle of it, each service 
 
 describe('the same flows on hosts without ops servers', function () {
   this.timeout(240_000);
-  const runner = new MatrixRunner(rabbit, { opsServer: false, lanes: LANES });
+  const runner = new MatrixRunner(onRabbit(rabbit), { opsServer: false, lanes: LANES });
   let results: readonly MatrixResult[] = [];
 
   before(async () => {

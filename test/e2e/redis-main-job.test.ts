@@ -51,7 +51,7 @@ describe('the main job over Redis, each host and the conductor a process', funct
     rmSync(TEMPORARY, { recursive: true });
   });
 
-  it('holds all invariants with a real SIGTERM to both hosts (GS-1, GS-2, GS-3, GS-5, GS-6, GS-8, GS-9, GS-72, GS-73, GS-74, GS-75, GS-101)', async () => {
+  it('holds all invariants with a real SIGTERM to both hosts (GS-1, GS-2, GS-3, GS-5, GS-6, GS-8, GS-9, GS-72, GS-73, GS-74, GS-75, GS-101, AMQP-37)', async () => {
     const { code, out, err } = await mainJob(redis.url('key_prefix=job'), ['--drain', 'both', ...SHORT]);
     expect(err).to.equal('');
     expect(code, out).to.equal(0);
@@ -62,6 +62,8 @@ describe('the main job over Redis, each host and the conductor a process', funct
     }
     expect(out).to.contain('All invariants hold').and.not.contain('✗');
     await deserted();
+    const replies = (await redis.ask('keys', 'job:*:replies')) as string[];
+    expect(replies).to.deep.equal([]);
   });
 
   it('says in words that the store refuses it, with exit code 1 and without the password (AMQP-18)', async () => {

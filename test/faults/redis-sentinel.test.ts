@@ -1,9 +1,10 @@
 import type { Transport } from '@ebbgate/core';
+import type { RedisOptions } from '@ebbgate/driver-redis';
 import { expect } from 'chai';
 import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
 import { eventually } from '../support/rigs/deadline.js';
 import { RedisSentinel } from '../support/rigs/redis-sentinel.js';
-import { source } from './bed.js';
+import { failure, send, source, toTopic } from './bed.js';
 import { isWhole, RedisDriverBed } from './redis-bed.js';
 import { Traffic } from './traffic.js';
 
@@ -29,10 +30,12 @@ describe('Redis with Sentinel', function () {
 
   const url = (): string => `redis+sentinel://${set.hosts.join(',')}/${set.name}`;
 
-  async function traffic(): Promise<{ going: Traffic; all: readonly [Transport, Transport] }> {
+  async function traffic(
+    options: RedisOptions = {},
+  ): Promise<{ going: Traffic; all: readonly [Transport, Transport] }> {
     const where = source();
     const ran = new Map<string, number>();
-    const all = [await bed.connected(url()), await bed.connected(url())] as const;
+    const all = [await bed.connected(url(), options), await bed.connected(url(), options)] as const;
     await bed.serve(all[0], where, Traffic.endpoint(ran), { duplicateWindow: 100_000 });
     const going = new Traffic(bed.client(all[1], where, { timeoutMs: CALL_MS }), ran);
     bed.onEnd(() => going.stop());
@@ -82,6 +85,37 @@ describe('Redis with Sentinel', function () {
       WAIT_MS,
       () => going.missing.length <= going.confirmed.length / 50,
     );
+  });
+
+  it('loses no confirmed cast by the death of a master when sends wait for a replica (wait_replicas; REDIS-10, AMQP-03)', async () => {
+    const { going, all } = await traffic({ wait_replicas: 1 });
+    for (let times = 0; times < 2; times += 1) {
+      const replica = await set.find('replica');
+      const lost = await set.kill('master');
+      await set.becomesMaster(replica);
+      await lost.start();
+      await set.whole();
+      await bed.whole(...all);
+      await going.goesOn('calls on the new master', WAIT_MS);
+    }
+    await going.end(CALL_MS + WAIT_MS);
+    expect(going.wrong.map(String)).to.deep.equal([]);
+    await eventually('every confirmed cast to run', WAIT_MS, () => going.missing.length === 0);
+  });
+
+  it('confirms no send that only the master has when sends wait for a replica: its outcome is unknown, as it is stored (wait_replicas; AMQP-02, AMQP-03)', async () => {
+    const where = source();
+    const transport = await bed.connected(url(), { wait_replicas: 1 });
+    const heard = await bed.listen(transport, where);
+    await send(transport, toTopic(where), 'at both');
+    const replica = await set.pause('replica');
+    const error = await failure(send(transport, toTopic(where), 'at one')).finally(() => replica.resume());
+    expect([error.code, error.outcome]).to.deep.equal(['ERR_DELIVERY', 'unknown']);
+    expect(error.message).to.contain('wait_replicas');
+    await set.whole();
+    await send(transport, toTopic(where), 'at both again');
+    await eventually('all of them', WAIT_MS, () => heard.texts.length === 3);
+    expect(heard.texts).to.deep.equal(['at both', 'at one', 'at both again']);
   });
 
   it('connects with whatever Sentinels are left, and goes on when one dies (AMQP-15, AMQP-16)', async () => {

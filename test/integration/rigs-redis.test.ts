@@ -6,6 +6,7 @@ import { rejectionOf } from '../support/deferred.js';
 import { TestProcess } from '../support/processes.js';
 import { eventually, within } from '../support/rigs/deadline.js';
 import { RedisCluster } from '../support/rigs/redis-cluster.js';
+import { monitorRedis } from '../support/rigs/redis-monitor.js';
 import { NOT_SAVED, RedisProcess, SAVED } from '../support/rigs/redis-process.js';
 import { RedisSentinel } from '../support/rigs/redis-sentinel.js';
 
@@ -41,6 +42,19 @@ describe('a private Redis', function () {
       await server.start();
       expect(await server.ask('GET', 'k')).to.equal(kept);
     }
+  });
+
+  it('tells of its commands, those of scripts included, with whatever is in them', async () => {
+    const server = await RedisProcess.start();
+    undo.push(() => server.dispose());
+    const told: (readonly string[])[] = [];
+    const monitor = await monitorRedis(server.port, (command) => told.push(command));
+    undo.push(() => monitor.close());
+    const text = 'a "quoted\\" line\nänd \x01 more';
+    await server.ask('EVAL', "return redis.call('SET', KEYS[1], ARGV[1])", 1, 'k', text);
+    await eventually('both', LIMIT_MS, () => told.length === 2);
+    expect(told[1]).to.deep.equal(['SET', 'k', text]);
+    expect(told[0]?.slice(2)).to.deep.equal(['1', 'k', text]);
   });
 
   it('answers nothing while it is paused, and all of it then', async () => {

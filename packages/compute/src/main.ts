@@ -31,14 +31,14 @@ function makeView(json: boolean, now: () => number): View {
 
 /** With a broker that other processes can reach each host is one. */
 async function processesFor(
-  { transport, exchange, logs }: JobOptions,
+  { transport, driver, exchange, logs }: JobOptions,
   logger: Logger,
 ): Promise<Pick<JobParts, 'processes'>> {
   if (isInProcess(transport)) return {};
-  const open = await brokerAt(transport, { exchange });
+  const open = await brokerAt(transport, { exchange, driver });
   const processes = {
     program: import.meta.filename,
-    env: process.env,
+    env: { ...process.env, ...(driver !== undefined && { EBBGATE_DRIVER: driver }) },
     temporaryFolder: tmpdir(),
     openTransport: () => open(logger),
     ...(logs && { logTo: process.stderr }),
@@ -103,6 +103,7 @@ function program(): Command {
       '--transport <url>',
       'the broker; with rabbit://… each host is a process of its own (default: memory:)',
     )
+    .option('--driver <package>', 'a package or file with a driver for it (default: ours for the scheme)')
     .option('--exchange <name>', 'the naming scope of all topics (default: nova)')
     .option('--database <url>', 'has the records (default: a new SQLite file, removed at the end)')
     .action(mainJob);

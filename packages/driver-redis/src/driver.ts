@@ -50,6 +50,8 @@ export class RedisDriver implements Driver, ConnectionUser {
   readonly #context: DriverContext;
   readonly #keys: Keys;
   readonly #connection: StoreConnection;
+  /** What is sent goes by it: one of its own when each send waits for replicas, as nothing else of a connection goes on then. */
+  readonly #sending: StoreConnection;
   readonly #publisher: Publisher;
   readonly #sweeper: Sweeper;
   readonly #loopWatch: EventLoopWatch;
@@ -69,7 +71,11 @@ export class RedisDriver implements Driver, ConnectionUser {
         context.events.connection(state, cause);
       },
     });
-    this.#publisher = new Publisher(this.#connection);
+    this.#sending =
+      settings.waitReplicas === 0
+        ? this.#connection
+        : new StoreConnection(settings, context.logger, { changed: () => undefined });
+    this.#publisher = new Publisher(this.#sending, settings);
     this.#sweeper = new Sweeper(this.#connection, settings);
     this.#loopWatch = new EventLoopWatch(context.logger, 'no lease was renewed');
     this.#connection.users.add(this);
@@ -78,7 +84,9 @@ export class RedisDriver implements Driver, ConnectionUser {
   async connect(deadline: Deadline): Promise<void> {
     this.#loopWatch.start();
     this.#connection.open();
+    this.#sending.open();
     await this.#connection.whenUp(deadline, undefined);
+    await this.#sending.whenUp(deadline, undefined);
   }
 
   async reach(deadline: Deadline, retry: number): Promise<void> {
@@ -92,7 +100,7 @@ export class RedisDriver implements Driver, ConnectionUser {
     await Promise.all(listeners.map((listener) => listener.close()));
     const answers = listeners.every(({ silent }) => !silent); // else the store is not asked again
     if (answers) await Promise.all([...this.#replyQueues].map((queue) => queue.close()));
-    await this.#connection.close(answers);
+    await Promise.all([this.#connection.close(answers), this.#sending.close(answers)]);
     for (const queue of this.#replyQueues) await queue.close();
   }
 

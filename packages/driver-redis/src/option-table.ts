@@ -71,6 +71,7 @@ const OPTIONS = {
   retry_interval: decimal(0.1, [0.001, DAY_S]),
   retry_interval_max: decimal(5, [0.001, DAY_S]),
   missing_reply_retry: decimal(60, [0, DAY_S]),
+  wait_replicas: whole(0, [0, 16]),
   host_order: choice('shuffled', 'given'),
   sentinel_auth: flag(false),
   ssl_ca_file: file(),

@@ -21,6 +21,7 @@ export interface RedisSettings extends Place {
   readonly retryIntervalMs: number;
   readonly retryIntervalMaxMs: number;
   readonly missingReplyRetryMs: number;
+  readonly waitReplicas: number;
   readonly shuffleHosts: boolean;
   readonly sentinelAuth: boolean;
   /** To be logged once each. */
@@ -57,6 +58,7 @@ export function readSettings(url: TransportUrl, options: RedisOptions): RedisSet
     retryIntervalMs: values.retry_interval * 1000,
     retryIntervalMaxMs: values.retry_interval_max * 1000,
     missingReplyRetryMs: values.missing_reply_retry * 1000,
+    waitReplicas: values.wait_replicas,
     shuffleHosts: values.host_order === 'shuffled',
     sentinelAuth: values.sentinel_auth,
     warnings: warningsOf(place, values),
@@ -81,6 +83,10 @@ function refuseConflicts(place: Place, { values, given }: ReadOptions): void {
     [
       given.has('sentinel_auth') && place.layout !== 'sentinel',
       'sentinel_auth means something with redis+sentinel: only',
+    ],
+    [
+      values.wait_replicas > 0 && place.layout === 'cluster',
+      'wait_replicas cannot be set with redis+cluster:, each of whose masters would have to be asked',
     ],
   ];
   const broken = rules.find(([when]) => when);

@@ -6,6 +6,7 @@ import {
   redactedCause,
   TransportClosedError,
 } from '@ebbgate/core';
+import type { RedisSettings } from './options.js';
 import { type Outgoing, SendAgain, Sending } from './outgoing.js';
 import type { Argument, StoreClient } from './store-client.js';
 import { type ConnectionUser, closedError, type StoreConnection } from './store-connection.js';
@@ -30,12 +31,14 @@ interface Lane {
  */
 export class Publisher implements ConnectionUser {
   readonly #connection: StoreConnection;
+  readonly #settings: RedisSettings;
   /** By their keys; those for which there is something to do. */
   readonly #lanes = new Map<string, Lane>();
   #due = false;
 
-  constructor(connection: StoreConnection) {
+  constructor(connection: StoreConnection, settings: RedisSettings) {
     this.#connection = connection;
+    this.#settings = settings;
     connection.users.add(this);
   }
 
@@ -153,6 +156,7 @@ export class Publisher implements ConnectionUser {
     lane.underWay += 1;
     try {
       const taken = await client.run(script, keys, args);
+      if (this.#settings.waitReplicas > 0) await this.#replicated(client, outgoing, Number(taken));
       for (const [index, sending] of batch.entries()) answered(sending, index, Number(taken));
     } catch (error) {
       for (const sending of batch) sending.fail(this.#failure(sending.outgoing, error));
@@ -163,7 +167,23 @@ export class Publisher implements ConnectionUser {
     else this.#lanes.delete(key);
   }
 
+  /** What was taken, replies aside, is at so many replicas. @throws MessageDeliveryError, *unknown*, when not in time */
+  async #replicated(client: StoreClient, { repeatable }: Outgoing, taken: number): Promise<void> {
+    if (repeatable || taken <= 0) return;
+    const { waitReplicas, commandTimeoutMs } = this.#settings;
+    let cause: Error | undefined;
+    try {
+      const reached = Number(await client.call('wait', [waitReplicas, Math.ceil(commandTimeoutMs / 2)]));
+      if (reached >= waitReplicas) return;
+    } catch (error) {
+      cause = redactedCause(error);
+    }
+    const text = `The store has the message, but not ${String(waitReplicas)} replicas in time (wait_replicas)`;
+    throw new MessageDeliveryError(text, { cause, outcome: 'unknown' });
+  }
+
   #failure({ repeatable }: Outgoing, error: unknown): Error {
+    if (error instanceof MessageDeliveryError) return error;
     const refusal = refusalOf(error);
     const cause = redactedCause(error);
     if (refusal === 'lost' || error instanceof NotWrittenError)

@@ -31,6 +31,11 @@ export interface RedisOptions {
   readonly retry_interval_max?: number;
   /** Default 60. For how long a reply is sent again when the list of its caller is missing. */
   readonly missing_reply_retry?: number;
+  /**
+   * Default 0. A send, replies aside, resolves only when so many replicas have it: no fail-over loses what was confirmed. Not for a
+   * cluster.
+   */
+  readonly wait_replicas?: number;
   /** Default `shuffled`: the hosts are tried in random order. `given`: in that of the URL. */
   readonly host_order?: 'shuffled' | 'given';
   /** Default false: Sentinels are asked without credentials. True: with those of the URL. */

@@ -17,6 +17,7 @@ import type { RedisSettings } from './options.js';
 import { StoreClock } from './store-clock.js';
 import type { StoreClient } from './store-client.js';
 import { ConnectionLostError, refusalOf } from './store-errors.js';
+import { tlsReason } from './tls.js';
 
 /** An orderly end waits so long for the answers that are still to come. */
 const LAST_ANSWERS_MS = 1_000;
@@ -203,7 +204,8 @@ export class StoreConnection {
   #failedAt(hosts: readonly StoreHost[], error: unknown): Error {
     const cause = redactedCause(error);
     const place = hosts.map(({ hostname, port }) => `${hostname}:${String(port)}`).join(', ');
-    const text = `Cannot connect to ${place}: ${cause.message}`;
+    const { ssl } = this.#settings;
+    const text = `Cannot connect to ${place}: ${(ssl && tlsReason(error, ssl)) ?? cause.message}`;
     const failure =
       refusalOf(error) === 'denied'
         ? new AuthenticationError(text, { cause })

@@ -49,6 +49,21 @@ export function checkTls(tls: TlsSettings): void {
   );
 }
 
+/** How a connection ends, as Node tells it, whose other side has ended it without a word that arrived. */
+const ENDED: readonly unknown[] = ['ECONNRESET', 'EPIPE'];
+
+/**
+ * Why no connection was made over TLS, in words; undefined when TLS has no part in it. A store that refuses our certificate
+ * says so and ends the connection, by which what it said can be lost on its way.
+ */
+export function tlsReason(error: unknown, { certFile }: TlsSettings): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if ('reason' in error && typeof error.reason === 'string') return `TLS: ${error.reason}`; // by OpenSSL
+  if (!('code' in error) || !ENDED.includes(error.code)) return undefined;
+  const guess = certFile === '' ? 'wants a certificate from us' : 'does not take our certificate';
+  return `${error.message}, as of a store that ${guess} (ssl_cert_file)`;
+}
+
 function readFiles(tls: TlsSettings): Record<'ca' | 'cert' | 'key', Buffer | undefined> {
   return {
     ca: read('ssl_ca_file', tls.caFile),

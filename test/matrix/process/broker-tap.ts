@@ -1,5 +1,3 @@
-import { type ChannelModel, connect, type ConsumeMessage } from 'amqplib';
-
 /** A request on its way to a service. */
 export interface SeenMessage {
   readonly topic: string;
@@ -11,26 +9,14 @@ export interface SeenMessage {
   readonly text: string;
 }
 
-const EXCHANGE = 'nova';
-
-/** A queue of our own that gets a copy of every request of a cloud, when the queue that it is meant for does. */
+/** Tells of every request of a cloud, in the order in which the broker has them. */
 export class BrokerTap {
-  readonly #connection: ChannelModel;
+  readonly #end: () => unknown;
   readonly #lookers = new Set<(message: SeenMessage) => void>();
 
-  private constructor(connection: ChannelModel) {
-    this.#connection = connection;
-  }
-
-  /** @param url - of a virtual host on which a daemon of the cloud serves already */
-  static async open(url: string): Promise<BrokerTap> {
-    const connection = await connect(url.replace(/^rabbit:/, 'amqp:'));
-    const tap = new BrokerTap(connection);
-    const channel = await connection.createChannel();
-    const { queue } = await channel.assertQueue('', { exclusive: true, autoDelete: true });
-    await channel.bindQueue(queue, EXCHANGE, '#');
-    await channel.consume(queue, (message) => tap.#take(message), { noAck: true });
-    return tap;
+  /** @param end - ends what {@link take} is called by */
+  constructor(end: () => unknown) {
+    this.#end = end;
   }
 
   /** Is told of every message from now on; gives what ends that. */
@@ -39,21 +25,15 @@ export class BrokerTap {
     return () => void this.#lookers.delete(looker);
   }
 
+  /** @param body - the envelope, as our own daemons write it */
+  take(topic: string, host: string | null, body: string): void {
+    const envelope = JSON.parse(body) as { readonly 'oslo.message': string }; // of our own daemons
+    const text = envelope['oslo.message'];
+    const { method, args } = JSON.parse(text) as Pick<SeenMessage, 'method' | 'args'>;
+    for (const looker of this.#lookers) looker({ topic, host, method, args, text });
+  }
+
   async close(): Promise<void> {
-    await this.#connection.close();
+    await this.#end();
   }
-
-  #take(message: ConsumeMessage | null): void {
-    const seen = message && read(message);
-    if (seen) for (const looker of this.#lookers) looker(seen);
-  }
-}
-
-function read({ fields, content }: ConsumeMessage): SeenMessage {
-  const { routingKey } = fields;
-  const [topic = '', ...server] = routingKey.split('.');
-  const envelope = JSON.parse(content.toString('utf8')) as { readonly 'oslo.message': string }; // of our own daemons
-  const text = envelope['oslo.message'];
-  const { method, args } = JSON.parse(text) as Pick<SeenMessage, 'method' | 'args'>;
-  return { topic, host: server.length === 0 ? null : server.join('.'), method, args, text };
 }

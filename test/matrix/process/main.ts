@@ -1,8 +1,9 @@
-// npm run matrix -- --processes: every flow, stopped at every message, each service a process on a broker of our own.
+// npm run matrix -- --processes: every flow, stopped at every message, each service a process on a broker of our own, which
+// is RabbitMQ, or Redis with --transport redis.
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { RabbitNode } from '../../support/rigs/rabbitmq.js';
 import { tableOf, writeSection } from '../table.js';
+import { type MatrixBroker, startBroker, TRANSPORTS, type TransportName } from './broker.js';
 import { controlCases } from './control.js';
 import { FLOWS } from './flows.js';
 import { PARTIES, WAYS } from '../parties.js';
@@ -18,6 +19,7 @@ const print = (line: string): void => void process.stderr.write(`${line}\n`);
 const { values } = parseArgs({
   options: {
     processes: { type: 'boolean', default: false },
+    transport: { type: 'string', default: 'rabbit' },
     flow: { type: 'string' },
     party: { type: 'string' },
     way: { type: 'string' },
@@ -43,8 +45,14 @@ function oneOf<Word extends string>(
   return word;
 }
 
+/** What is chosen, and what the processes talk over. */
+interface Choice {
+  readonly chosen: Chosen;
+  readonly transport: TransportName;
+}
+
 /** What is no choice ends the command, before anything is started. */
-function chosenOf(): Chosen {
+function choiceOf(): Choice {
   try {
     return readChoice();
   } catch (error) {
@@ -53,14 +61,15 @@ function chosenOf(): Chosen {
   }
 }
 
-function readChoice(): Chosen {
+function readChoice(): Choice {
   const names = FLOWS.map(({ name }) => name);
-  return {
+  const chosen = {
     flow: oneOf('flow', names, values.flow),
     party: oneOf('party', PARTIES, values.party),
     way: oneOf('way', WAYS, values.way),
     ...(values.step !== undefined && { step: Number(values.step) }),
   };
+  return { chosen, transport: oneOf('transport', TRANSPORTS, values.transport) ?? 'rabbit' };
 }
 
 /** Without ops servers and nothing chosen: the negative control. */
@@ -71,9 +80,9 @@ function casesOf(steps: FlowSteps, chosen: Chosen): readonly MatrixCase[] {
   return allCases(steps, chosen, opsServer);
 }
 
-async function run(rabbit: RabbitNode, chosen: Chosen): Promise<readonly MatrixResult[]> {
+async function run(broker: MatrixBroker, chosen: Chosen): Promise<readonly MatrixResult[]> {
   const opsServer = !values['no-ops-server'];
-  const runner = new MatrixRunner(rabbit, { opsServer, lanes: Number(values.lanes) });
+  const runner = new MatrixRunner(broker, { opsServer, lanes: Number(values.lanes) });
   try {
     print('counting the messages of each flow, undisturbed');
     const cases = casesOf(await runner.stepsOf(flowsOf(chosen)), chosen);
@@ -85,7 +94,7 @@ async function run(rabbit: RabbitNode, chosen: Chosen): Promise<readonly MatrixR
   }
 }
 
-async function tell(results: readonly MatrixResult[]): Promise<void> {
+async function tell(results: readonly MatrixResult[], transport: TransportName): Promise<void> {
   const bad = results.filter(({ problems }) => problems.length > 0);
   for (const one of bad) print(`\n${failureOf(one)}`);
   console.log(tableOf(results));
@@ -95,18 +104,18 @@ async function tell(results: readonly MatrixResult[]): Promise<void> {
   if (values.write)
     await writeSection(
       PAGE,
-      'processes',
+      transport === 'rabbit' ? 'processes' : `processes-${transport}`,
       `Run on ${date}: ${kind}, ${results.length} runs.\n\n${tableOf(results)}`,
     );
   process.exitCode = bad.length === 0 ? 0 : 1;
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130)); // rigs go with us
-const chosen = chosenOf();
+const { chosen, transport } = choiceOf();
 print('starting a broker');
-const rabbit = await RabbitNode.start();
+const { broker, dispose } = await startBroker(transport);
 try {
-  await tell(await run(rabbit, chosen));
+  await tell(await run(broker, chosen), transport);
 } finally {
-  await rabbit.dispose();
+  await dispose();
 }

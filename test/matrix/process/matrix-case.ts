@@ -1,6 +1,7 @@
 import type { DaemonEnd } from '../../support/daemon-process.js';
 import type { Party, Way } from '../parties.js';
 import type { Outcome } from '../table.js';
+import type { TransportName } from './broker.js';
 
 /** One run of the matrix. */
 export interface MatrixCase {
@@ -15,6 +16,7 @@ export interface MatrixCase {
 
 /** What is kept of a run. */
 export interface MatrixResult extends MatrixCase {
+  readonly transport: TransportName;
   /** The message at which it was stopped; null: the flow was over before. */
   readonly message: string | null;
   /** The processes that were stopped, and how they ended. */
@@ -27,7 +29,8 @@ export interface MatrixResult extends MatrixCase {
 }
 
 /** The command that does a run again. */
-export function commandOf({ flow, party, way, step, opsServer }: MatrixCase): string {
+export function commandOf({ flow, party, way, step, opsServer, transport }: MatrixResult): string {
   const where = `--flow ${flow} --party ${party} --way ${way} --step ${step}`;
-  return `npm run matrix -- --processes ${where}${opsServer ? '' : ' --no-ops-server'}`;
+  const on = transport === 'rabbit' ? '' : ` --transport ${transport}`;
+  return `npm run matrix -- --processes${on} ${where}${opsServer ? '' : ' --no-ops-server'}`;
 }

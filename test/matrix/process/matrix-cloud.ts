@@ -1,7 +1,6 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTransport, silentLogger, type Transport } from '@ebbgate/core';
-import { rabbitDriver } from '@ebbgate/driver-amqp';
 import {
   ComputeApi,
   ConductorApi,
@@ -18,9 +17,9 @@ import { type DaemonEnd, DaemonProcess } from '../../support/daemon-process.js';
 import { PATIENCE } from '../../support/patience.js';
 import { within } from '../../support/rigs/deadline.js';
 import { type PrivateFolder, privateFolder } from '../../support/rigs/private-folder.js';
-import type { QueueInfo } from '../../support/rigs/rabbit-objects.js';
-import type { RabbitNode } from '../../support/rigs/rabbitmq.js';
-import { BrokerTap } from './broker-tap.js';
+import type { BrokerPlace, MatrixBroker, TransportName, WaitingQueue } from './broker.js';
+import type { BrokerTap } from './broker-tap.js';
+import { EXCHANGE } from './exchange.js';
 import { FlowTrace } from './flow-trace.js';
 import type { Way } from '../parties.js';
 
@@ -67,12 +66,12 @@ type Request = Extract<DaemonEvent, { kind: 'request' }>;
  */
 export class MatrixCloud {
   readonly opsServer: boolean;
+  readonly transport: TransportName;
   readonly records: LocalRecords;
   readonly machines: HypervisorDirectory;
   readonly network: StoredNetworking;
   readonly api: ServerApi;
-  readonly #rabbit: RabbitNode;
-  readonly #url: string;
+  readonly #place: BrokerPlace;
   readonly #private: PrivateFolder;
   readonly #transport: Transport;
   /** All that were ever started, by name; the last one of each is the present one. */
@@ -83,19 +82,19 @@ export class MatrixCloud {
   #tap: BrokerTap | undefined;
 
   private constructor(
-    rabbit: RabbitNode,
-    url: string,
+    transport: TransportName,
+    place: BrokerPlace,
     folder: PrivateFolder,
     records: LocalRecords,
     opsServer: boolean,
   ) {
-    this.#rabbit = rabbit;
-    this.#url = url;
+    this.transport = transport;
+    this.#place = place;
     this.#private = folder;
     this.records = records;
     this.opsServer = opsServer;
     this.machines = new HypervisorDirectory(join(folder.path, 'guests'));
-    this.#transport = createTransport(url, { drivers: [rabbitDriver], controlExchange: 'nova' });
+    this.#transport = createTransport(place.url, { drivers: [place.driver], controlExchange: EXCHANGE });
     const computeApi = new ComputeApi(this.#transport, {
       services: records.services,
       rpcTimeoutMs: rpcTimeoutS() * 1000,
@@ -112,7 +111,7 @@ export class MatrixCloud {
   }
 
   static async start(
-    rabbit: RabbitNode,
+    broker: MatrixBroker,
     { opsServer }: { readonly opsServer: boolean },
   ): Promise<MatrixCloud> {
     const folder = await privateFolder('matrix');
@@ -120,16 +119,16 @@ export class MatrixCloud {
     const seconds = { ...Object.fromEntries(durations), 'console-output': CONSOLE_S };
     await writeFile(join(folder.path, 'orders.json'), JSON.stringify({ '*': { seconds } }));
     const records = await openRecords(databaseIn(folder.path), { logger: silentLogger });
-    const cloud = new MatrixCloud(rabbit, await rabbit.vhost(), folder, records, opsServer);
+    const cloud = new MatrixCloud(broker.transport, await broker.place(), folder, records, opsServer);
     await Promise.all(CONDUCTORS.map((name) => cloud.launch(name)));
     await Promise.all([SCHEDULER, ...HOST_NAMES].map((name) => cloud.launch(name)));
-    cloud.#tap = await BrokerTap.open(cloud.#url);
+    cloud.#tap = await cloud.#place.tap();
     return cloud;
   }
 
   /** Starts a process, for the first time or again; resolves when it serves. */
   async launch(name: string): Promise<void> {
-    const daemon = new DaemonProcess(this.#url, this.#argvOf(name), { limitMs: LIMIT_MS });
+    const daemon = new DaemonProcess(this.#place.url, this.#argvOf(name), { limitMs: LIMIT_MS });
     this.#daemons.set(name, [...(this.#daemons.get(name) ?? []), daemon]);
     void daemon.ended.then(({ code, signal }) => {
       if (this.#stopped.has(daemon)) return;
@@ -207,9 +206,8 @@ export class MatrixCloud {
   }
 
   /** The queues of the topics, replies left out. */
-  async queues(): Promise<readonly QueueInfo[]> {
-    const all = await this.#rabbit.view.queues(decodeURIComponent(new URL(this.#url).pathname.slice(1)));
-    return all.filter(({ name }) => /^(compute|compute-ops|conductor|scheduler)(\.|$)/.test(name));
+  queues(): Promise<readonly WaitingQueue[]> {
+    return this.#place.queues();
   }
 
   /** The messages of a flow that is about to begin, and what ends the looking. */

@@ -67,6 +67,7 @@ export async function runCase(cloud: MatrixCloud, flow: Flow, one: MatrixCase): 
     if (one.way === 'TERM') problems.push(...doubledRequests(run));
     return {
       ...one,
+      transport: cloud.transport,
       message: run.trace.steps[one.step - 1]?.label ?? null,
       ends,
       state: settled.state,

@@ -1,4 +1,4 @@
-import type { RabbitNode } from '../../support/rigs/rabbitmq.js';
+import type { MatrixBroker } from './broker.js';
 import { type Flow, FLOWS } from './flows.js';
 import type { MatrixCase, MatrixResult } from './matrix-case.js';
 import { MatrixCloud } from './matrix-cloud.js';
@@ -14,12 +14,12 @@ export interface RunnerOptions {
 
 /** Does runs of the matrix in clouds that go on from one to the next. */
 export class MatrixRunner {
-  readonly #rabbit: RabbitNode;
+  readonly #broker: MatrixBroker;
   readonly #options: RunnerOptions;
   readonly #idle: MatrixCloud[] = [];
 
-  constructor(rabbit: RabbitNode, options: RunnerOptions) {
-    this.#rabbit = rabbit;
+  constructor(broker: MatrixBroker, options: RunnerOptions) {
+    this.#broker = broker;
     this.#options = options;
   }
 
@@ -57,7 +57,7 @@ export class MatrixRunner {
     const results = new Map<number, Result>();
     const lane = async (): Promise<void> => {
       for (const [index, job] of waiting) {
-        const cloud = this.#idle.pop() ?? (await MatrixCloud.start(this.#rabbit, this.#options));
+        const cloud = this.#idle.pop() ?? (await MatrixCloud.start(this.#broker, this.#options));
         let isClean = false;
         try {
           const done = await work(cloud, job);
@@ -84,6 +84,15 @@ async function tryCase(cloud: MatrixCloud, one: MatrixCase): Promise<MatrixResul
   } catch (error) {
     const problems = [error instanceof Error ? error.message : String(error)];
     const tookMs = Math.round(performance.now() - startedAt);
-    return { ...one, message: null, ends: {}, state: '-', outcome: 'none of these', problems, tookMs };
+    return {
+      ...one,
+      transport: cloud.transport,
+      message: null,
+      ends: {},
+      state: '-',
+      outcome: 'none of these',
+      problems,
+      tookMs,
+    };
   }
 }

@@ -48,6 +48,7 @@ describe('the settings of the Redis driver', () => {
       retryIntervalMs: 100,
       retryIntervalMaxMs: 5000,
       missingReplyRetryMs: 60_000,
+      waitReplicas: 0,
       shuffleHosts: true,
       sentinelAuth: false,
     });
@@ -98,6 +99,7 @@ describe('the settings of the Redis driver', () => {
     ['rediss://a/0?ssl_key_file=/x', {}, /no ssl_cert_file/],
     ['rediss://a/0?ssl_ca_file=/not/there', {}, /ssl_ca_file \/not\/there cannot be read \(ENOENT\)/],
     ['redis://a/0?lease=1&heartbeat=2', {}, /heartbeat is longer than half the lease/],
+    ['redis+cluster://a/?wait_replicas=1', {}, /wait_replicas cannot be set with redis\+cluster:/],
     ['redis://a/0?retry_interval=9', {}, /retry_interval is longer than retry_interval_max/],
     ['redis://a/0?sentinel_auth=true', {}, /sentinel_auth means something with redis\+sentinel: only/],
   ] as const) {

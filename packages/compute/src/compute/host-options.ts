@@ -69,6 +69,8 @@ export interface ComputeHostOptions {
   readonly health?: HealthOptions;
   /** The process is this host's alone: its signals drain it, and it ends with the run. Default: neither. */
   readonly ownsProcess?: boolean;
+  /** Closes what has outlived the runs, once the process is to end with the last one. Default: there is nothing. */
+  readonly onExit?: () => Promise<void>;
 }
 
 /** The options with their defaults. */
@@ -97,6 +99,7 @@ export function completeHostOptions(options: ComputeHostOptions): CompleteHostOp
     serviceDownTimeMs: 60_000,
     reportIntervalMs: 10_000,
     ownsProcess: false,
+    onExit: () => Promise.resolve(),
     forcedDownStart: 'clean-up',
     epoch: new HostEpoch(options.name),
     journal: new MemoryJournal(),

@@ -242,7 +242,7 @@ export class HostProcess {
 
   #makeService(records: Records, registry: TaskRegistry, compute: ComputeManager): Service {
     const { name, virt, budgets, logger, reportIntervalMs, health, ownsProcess } = this.#options;
-    const { availabilityZone, allocationRatios, abortBeforeDeadline } = this.#options;
+    const { availabilityZone, allocationRatios, abortBeforeDeadline, onExit } = this.#options;
     const capacity = new CapacityReport(records.allocations, virt, allocationRatios);
     const version = this.opsServer ? COMPUTE_SERVICE_VERSION : SERVICE_VERSION_WITHOUT_OPS;
     const about = { binary: 'compute', host: name, version, availabilityZone };
@@ -272,7 +272,7 @@ export class HostProcess {
       reportIntervalMs,
       logger,
       ...(health && { health }),
-      ...(ownsProcess && { onExit: () => this.end() }),
+      ...(ownsProcess && { onExit: () => this.end().then(() => (this.isReplaced ? undefined : onExit())) }),
     });
     reportDrain(service);
     service.events.on('state', ({ previous, state }) => {

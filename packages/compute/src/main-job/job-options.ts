@@ -22,6 +22,7 @@ const schema = z.strictObject({
   json: z.boolean().default(false),
   logs: z.boolean().default(false),
   transport: z.string().min(1, { error: '--transport must be a URL' }).default('memory:'),
+  driver: z.string().min(1, { error: '--driver must be a package or a file' }).optional(),
   exchange: exchangeSchema,
   database: z.string().min(1, { error: '--database must be a URL' }).optional(),
 });
@@ -44,6 +45,8 @@ export interface JobOptions {
   /** Prints what the services log, too. */
   readonly logs: boolean;
   readonly transport: string;
+  /** Package or file with the driver for it. */
+  readonly driver?: string | undefined;
   /** Where all topics are. */
   readonly exchange: string;
   /** Absent: a new SQLite file, removed at the end. */

@@ -1,5 +1,5 @@
 import type { Logger, Transport } from '@ebbgate/core';
-import { exitCodeOf, type Service } from '@ebbgate/service';
+import { exitCodeOf, exitCodes, type Service } from '@ebbgate/service';
 import { ComputeHost } from '../compute/compute-host.js';
 import { conductorService } from '../conductor/conductor-service.js';
 import type { LocalRecords } from '../db/local-records.js';
@@ -33,6 +33,8 @@ import { Supervisor } from './supervisor.js';
 import { whenThere } from './waiting-start.js';
 
 const NAME = 'all-in-one';
+/** After these nothing is waited for. */
+const AT_ONCE: readonly number[] = [exitCodes.interrupted, exitCodes.timedOut];
 
 type PlacedOptions = AllInOneOptions & { readonly database: string };
 
@@ -44,6 +46,8 @@ interface Opened {
   readonly apis: readonly StartablePart[];
   readonly supervisor: Supervisor;
   readonly closeControl: () => void;
+  /** What the records and the network service of all hosts are reached by. */
+  readonly shared: Transport;
 }
 
 /**
@@ -63,7 +67,7 @@ export async function runAllInOne(given: AllInOneOptions): Promise<void> {
     metrics.watchTransport(transport);
     return transport;
   };
-  const { supervisor, records, closeControl } = await whenThere({
+  const { supervisor, records, closeControl, shared } = await whenThere({
     options,
     logger,
     open: () => openParts(options, open, metrics, logger),
@@ -88,6 +92,7 @@ export async function runAllInOne(given: AllInOneOptions): Promise<void> {
   });
   const code = await supervisor.done;
   closeControl();
+  if (!AT_ONCE.includes(code)) await shared.close().catch(() => undefined); // what is left of it goes by itself
   await records.close().catch(() => undefined); // nobody writes any more, and the process ends anyhow
   process.exit(code);
 }
@@ -104,7 +109,8 @@ async function openParts(
   notifications.ofRecords(records.events, NAME);
   const conductors = conductorParts(options, { records, open, notifications, logger });
   const schedulers = schedulerParts(options, records, open, logger);
-  const named = hostsOf(options, { open, metrics, notifications, logger });
+  const shared = open(logger); // outlives the runs of all hosts; each run has one of its own besides
+  const named = hostsOf(options, shared, { open, metrics, notifications, logger });
   const hosts = [...named.values()];
   const closeControl = await openControl(options, named, open, logger);
   const apis = apiParts(options, { records, open, metrics, notifications, logger });
@@ -118,7 +124,7 @@ async function openParts(
     gracefulShutdownTimeoutMs: options.budgets.gracefulShutdownTimeoutMs,
     logger,
   });
-  return { records, conductors, schedulers, hosts, apis, supervisor, closeControl };
+  return { records, conductors, schedulers, hosts, apis, supervisor, closeControl, shared };
 }
 
 /** Records and guests are kept together: where the ones are given and the others are not, those are in memory. */
@@ -222,11 +228,11 @@ function numbered(what: string, count: number): readonly string[] {
 /** By their names. */
 function hostsOf(
   options: AllInOneOptions,
+  shared: Transport,
   { open, metrics, notifications, logger }: Shared & { readonly metrics: ProcessMetrics },
 ): ReadonlyMap<string, HostPart> {
   const print = eventPrinter(options);
   const network = options.stateDir === undefined ? new HypervisorNetwork() : machinesIn(options.stateDir);
-  const shared: Transport = open(logger); // outlives the runs of all hosts; each run has one of its own besides
   const parts = options.hosts.map((name) => {
     const log = new HostLog(logger);
     const epoch = new HostEpoch(name);

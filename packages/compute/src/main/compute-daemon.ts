@@ -21,7 +21,7 @@ export async function runCompute(given: ComputeDaemonOptions): Promise<void> {
   const logger = stderrLog(given.logLevel);
   const options = withDownTime(given, logger);
   const print = eventPrinter(options);
-  const transport = open(logger); // outlives the runs of the host; each has one of its own besides
+  const transport = open(logger); // outlives the runs of the host, each of which has one of its own besides
   const { host: name, health: port, healthHost } = options;
   const metrics = new ProcessMetrics();
   if (port !== undefined) metrics.hear();
@@ -52,6 +52,7 @@ export async function runCompute(given: ComputeDaemonOptions): Promise<void> {
     ...hostParts(options),
     ...(port !== undefined && { health: { port, host: healthHost, metrics: () => metrics.text() } }),
     ownsProcess: true,
+    onExit: () => transport.close(),
   });
   host.events.on('started', ({ service }) => {
     metrics.watch(service);

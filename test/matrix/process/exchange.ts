@@ -1,0 +1,2 @@
+/** The exchange of all topics of the clouds. */
+export const EXCHANGE = 'nova';
