@@ -86,18 +86,20 @@ export const RENEW: Script = script(
 local base, consumer, lease, life, listener = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 local time = now()
 if not redis.call('ZSCORE', KEYS[1], consumer) then return 0 end
-for i = 6, #ARGV do
-  if redis.call('SISMEMBER', KEYS[3], ARGV[i]) == 0 then return 0 end
+for _, declared in ipairs(redis.call('SMISMEMBER', KEYS[3], unpack(ARGV, 6))) do
+  if declared == 0 then return 0 end
 end
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', time)
 redis.call('ZADD', KEYS[2], time + life, listener)
 redis.call('ZADD', KEYS[1], time + lease, consumer)
 local own = KEYS[2] .. ':' .. listener
-for _, key in ipairs({ own, own .. ':back', own .. ':bell' }) do redis.call('PEXPIRE', key, life) end
+if redis.call('EXISTS', own, own .. ':back', own .. ':bell') > 0 then
+  for _, key in ipairs({ own, own .. ':back', own .. ':bell' }) do redis.call('PEXPIRE', key, life) end
+end
 reap(KEYS[1], base, time, life)
 for i = 6, #ARGV do
   local list = base .. ':' .. ARGV[i]
-  if redis.call('LLEN', list) + redis.call('LLEN', list .. ':back') > 0 then ring(list .. ':bell', 0) end
+  if redis.call('EXISTS', list, list .. ':back') > 0 then ring(list .. ':bell', 0) end
 end
 return 1`,
 );
@@ -146,25 +148,30 @@ export const FETCH: Script = script(
   `
 local base, life = ARGV[1], tonumber(ARGV[3])
 local queues = {}
-for i = 3, #KEYS, 3 do queues[#queues + 1] = { list = KEYS[i], back = KEYS[i + 1], bell = KEYS[i + 2], name = string.sub(KEYS[i], #base + 2) } end
+for i = 3, #KEYS, 3 do
+  if redis.call('EXISTS', KEYS[i], KEYS[i + 1]) > 0 then
+    local name = string.sub(KEYS[i], #base + 2)
+    queues[#queues + 1] = { list = KEYS[i], back = KEYS[i + 1], bell = KEYS[i + 2], name = name, sign = string.char(i / 3) }
+  end
+end
 local function ringForTheRest()
   for _, queue in ipairs(queues) do
-    if redis.call('LLEN', queue.list) + redis.call('LLEN', queue.back) > 0 then ring(queue.bell, lifeOf(queue.name, life)) end
+    if redis.call('EXISTS', queue.list, queue.back) > 0 then ring(queue.bell, lifeOf(queue.name, life)) end
   end
 end
 if not redis.call('ZSCORE', KEYS[1], ARGV[2]) then ringForTheRest() return false end
 local number, left, bytes = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local first, places, got = number, {}, { '' }
-local function take(place, key, most)
+local function take(queue, key, most)
   while most > 0 and bytes > 0 do
     local values = redis.call('LPOP', key, math.min(most, 16))
     if not values then break end
     local fields = {}
     for i, value in ipairs(values) do
-      fields[2 * i - 1] = queues[place].name .. '|' .. number
+      fields[2 * i - 1] = queue.name .. '|' .. number
       fields[2 * i] = value
       got[#got + 1] = value
-      places[#places + 1] = string.char(place)
+      places[#places + 1] = queue.sign
       number = number + 1
       bytes = bytes - #value
     end
@@ -176,9 +183,9 @@ local function take(place, key, most)
 end
 for _, part in ipairs({ #queues, 1 }) do
   for turn = 0, #queues - 1 do
-    local place = (first + turn) % #queues + 1
-    local rest = take(place, queues[place].back, math.ceil(left / part))
-    take(place, queues[place].list, rest)
+    local queue = queues[(first + turn) % #queues + 1]
+    local rest = take(queue, queue.back, math.ceil(left / part))
+    take(queue, queue.list, rest)
   end
 end
 ringForTheRest()
