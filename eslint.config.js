@@ -9,7 +9,7 @@ import tseslint from 'typescript-eslint';
 const LAYERS = {
   core: ['eventemitter3'],
   rpc: ['@ebbgate/core', '@standard-schema/spec'],
-  notify: ['@ebbgate/core', '@standard-schema/spec'],
+  notify: ['@ebbgate/core', '@standard-schema/spec', 're2js', 'yaml'],
   'driver-amqp': ['@ebbgate/core', 'amqplib'],
   'driver-redis': ['@ebbgate/core', 'ioredis'],
   'driver-testkit': ['@ebbgate/core', '@ebbgate/rpc'],

@@ -10,7 +10,8 @@ const MOST_BYTES = 1_000_000; // the server takes 2 ** 20 if it is not told othe
 class NatsDriver implements core.Driver {
   readonly features: core.DriverFeatures = {
     ...{ undeliverable: true, expiry: false, release: true, redelivered: true, fanout: true },
-    ...{ durable: true, crossProcess: true, ordered: true, isolatedNames: true, maxMessageBytes: MOST_BYTES },
+    ...{ notifications: false, durable: true, crossProcess: true },
+    ...{ ordered: true, isolatedNames: true, maxMessageBytes: MOST_BYTES },
   };
   readonly #link: Link;
 

@@ -51,6 +51,13 @@ describe('documentation: examples', function () {
     expect(printed).to.equal(first?.output);
   });
 
+  it('the example of the page about notifications compiles, runs, and prints what the page says', async () => {
+    const examples = docExamples(join(root, 'docs/notifications.md'));
+    const printed = await compileAndRun('notifications', named(examples.slice(0, 1)));
+    expect(printed).to.equal(examples[0]?.output);
+    expect(examples[0]?.code.split('\n').filter((line) => line.trim() !== '').length).to.be.within(5, 15);
+  });
+
   it('the first example of the README has at most 20 lines of code', () => {
     const [first] = docExamples(join(root, 'README.md'));
     const lines = (first?.code ?? '').split('\n').filter((line) => line.trim() !== '');

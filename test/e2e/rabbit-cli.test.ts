@@ -30,4 +30,20 @@ describe('ebbgate between processes, over RabbitMQ', function () {
     for (const server of servers) server.child.kill('SIGTERM');
     for (const server of servers) expect((await server.ended).code).to.equal(0);
   });
+
+  it('prints notifications without taking them from anybody, and leaves nothing behind', async () => {
+    const url = await rabbit.vhost();
+    const listen = new CliProcess(['listen', '--url', url, '--count', '1', '--json']);
+    await listen.listening();
+    const notified = await runEbbgate(['notify', '--url', url, 'instance.end', '{"id": 1}']);
+    expect(notified.code, notified.stderr).to.equal(0);
+    const { code, stdout } = await listen.ended;
+    expect(code).to.equal(0);
+    expect(JSON.parse(stdout)).to.deep.include({ eventType: 'instance.end', payload: { id: 1 } });
+    const queues = await rabbit.view.queues(decodeURIComponent(new URL(url).pathname.slice(1)));
+    expect(queues.filter(({ messages }) => messages > 0).map(({ name }) => name)).to.deep.equal([
+      'notifications.info',
+    ]);
+    expect(queues.filter(({ name }) => name.includes('listen'))).to.deep.equal([]);
+  });
 });

@@ -1,4 +1,5 @@
 import type { ServerSource, Transport } from '@ebbgate/core';
+import { NotificationListener, Notifier } from '@ebbgate/notify';
 import { expect } from 'chai';
 import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
 import { eventually } from '../support/rigs/deadline.js';
@@ -68,6 +69,23 @@ describe('a cluster of Redis', function () {
       slots.add([...ofOne][0] ?? -1);
     }
     expect(slots.size).to.be.above(6);
+  });
+
+  it('has all notifications in one slot, so that a pool hears topics of several exchanges (CORE-06)', async () => {
+    const transport = await bed.connected(url());
+    const [one, two] = [source(), source()];
+    const seen: unknown[] = [];
+    const endpoint = {
+      info: (_context: unknown, { payload }: { payload: unknown }) => void seen.push(payload),
+    };
+    const listener = new NotificationListener(transport, [one, two], [endpoint], { pool: one.server });
+    await listener.start();
+    for (const { exchange, topic } of [one, two])
+      await new Notifier(transport, { exchange, topics: [topic] }).info({}, 'e', topic);
+    await eventually('both', WAIT_MS, () => seen.length === 2);
+    expect(seen).to.have.members([one.topic, two.topic]);
+    await listener.stop();
+    await listener.wait();
   });
 
   it('moves a slot under calls and casts (ASK, MOVED): all settle, nothing is lost or runs twice (REDIS-10, AMQP-02, AMQP-03, AMQP-35)', async () => {

@@ -47,6 +47,10 @@ export function bytesDriver(
           return inner.publish(destination, sent, options);
         },
         listen: (source, options, onDelivery) => inner.listen(source, options, onDelivery),
+        listenForNotifications: async (source, options, onDelivery) => {
+          if (!inner.listenForNotifications) throw new Error('The in-memory driver has notifications');
+          return inner.listenForNotifications(source, options, onDelivery);
+        },
         openReplyQueue: (onReply) => inner.openReplyQueue(onReply),
       };
     },

@@ -23,6 +23,7 @@ export class CliProcess {
   readonly #lines: string[] = [];
   readonly #messages: string[] = [];
   readonly #waiting = new Set<() => void>();
+  #stderr = '';
 
   constructor(argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
     this.child = fork(PROGRAM, argv, {
@@ -47,6 +48,11 @@ export class CliProcess {
   async event(name: string): Promise<Record<string, unknown>> {
     const line = await this.line((text) => (JSON.parse(text) as { event?: string }).event === name);
     return JSON.parse(line) as Record<string, unknown>;
+  }
+
+  /** Resolves when it says on stderr that it listens. */
+  async listening(): Promise<void> {
+    await this.#first([''], () => this.#stderr.includes('listening'));
   }
 
   /** The messages of the endpoints file so far that begin so. */
@@ -87,6 +93,8 @@ export class CliProcess {
     let errors = '';
     stderr.on('data', (chunk: Buffer) => {
       errors += chunk.toString();
+      this.#stderr = errors;
+      this.#wake();
     });
     createInterface({ input: stdout }).on('line', (line) => {
       this.#lines.push(line);

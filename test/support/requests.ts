@@ -1,4 +1,4 @@
-import { bytesBody, Deadline, type Transport, type WireMessage } from '@ebbgate/core';
+import { bytesBody, Deadline, type Destination, type Transport, type WireMessage } from '@ebbgate/core';
 import { requestMessage, type RpcRequest } from '#rpc/envelope.js';
 import { TOPIC } from './rpc-bed.js';
 
@@ -29,9 +29,15 @@ export function rawMessage(body: string | Uint8Array): WireMessage {
   return { id: undefined, body: bytesBody(bytes), deadline: undefined, expirationMs: undefined };
 }
 
-/** Sends a message to the topic of the bed's servers. */
-export async function publish(transport: Transport, message: WireMessage): Promise<void> {
-  await transport.publish({ kind: 'topic', exchange: 'openstack', topic: TOPIC }, message, {
+const TO_TOPIC: Destination = { kind: 'topic', exchange: 'openstack', topic: TOPIC };
+
+/** Sends a message, to the topic of the bed's servers if nothing else is said. */
+export async function publish(
+  transport: Transport,
+  message: WireMessage,
+  destination: Destination = TO_TOPIC,
+): Promise<void> {
+  await transport.publish(destination, message, {
     deadline: Deadline.after(5000),
     mandatory: true,
     retry: undefined,

@@ -17,6 +17,18 @@ export function parseJsonObject(name: string, text: string): PlainObject {
   throw new UsageError(`${name} must be a JSON object, not ${kindOf(value)}; write it like ${EXAMPLE}`);
 }
 
+/**
+ * Any JSON value from the command line.
+ *
+ * @param name - what it is, for the error
+ * @throws UsageError as above
+ */
+export function parseJsonValue(name: string, text: string): PlainValue {
+  if (text.trim() === '')
+    throw new UsageError(`${name} must be JSON, not empty text; write it like ${EXAMPLE}`);
+  return parseJson(name, text);
+}
+
 function parseJson(name: string, text: string): PlainValue {
   if (text.trim() === '')
     throw new UsageError(`${name} must be a JSON object, not empty text; write it like ${EXAMPLE}`);

@@ -5,6 +5,8 @@ import { addAsyncApi } from './commands/asyncapi.js';
 import { addBench } from './commands/bench.js';
 import { addCall } from './commands/call.js';
 import { addCast } from './commands/cast.js';
+import { addListen } from './commands/listen.js';
+import { addNotify } from './commands/notify.js';
 import { addPing } from './commands/ping.js';
 import { addServe } from './commands/serve.js';
 import { exitCodesHelp } from './exit-codes.js';
@@ -34,7 +36,9 @@ const LEAST_DESCRIPTION_COLUMNS = 30;
 /** The command line: commands, options and help. Parsing errors are thrown, not printed. */
 export function createProgram(context: CliContext): Command {
   const program = new Command('ebbgate')
-    .description('Calls, casts and serves methods over Ebbgate transports.')
+    .description(
+      'Calls, casts and serves methods over Ebbgate transports, sends notifications and prints them.',
+    )
     .version(ownVersion())
     .helpCommand('help [command]', 'show the help of a command')
     .showSuggestionAfterError()
@@ -50,7 +54,8 @@ export function createProgram(context: CliContext): Command {
     })
     .configureHelp({ minWidthToWrap: LEAST_DESCRIPTION_COLUMNS });
   withHelpText(program, HELP);
-  for (const add of [addServe, addCall, addCast, addPing, addBench, addAsyncApi]) add(program, context);
+  for (const add of [addServe, addCall, addCast, addPing, addNotify, addListen, addBench, addAsyncApi])
+    add(program, context);
   return program;
 }
 

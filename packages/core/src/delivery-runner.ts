@@ -1,27 +1,31 @@
 import { diagnostics, type HandledAs } from './diagnostics.js';
-import type { Delivery, MaybePromise, ServerSource } from './driver.js';
+import type { Delivery } from './driver.js';
 import { DuplicateWindow } from './duplicate-window.js';
+import { EarlySettling } from './early-settling.js';
 import { Executor } from './executor.js';
 import { HeldDeliveries } from './held-deliveries.js';
 import type { Intake } from './intake.js';
-import type { MessageHandler } from './message-handler.js';
+import { LateSettling, MOST_DELAYED } from './late-settling.js';
+import type { LateHandler, MessageHandler } from './message-handler.js';
 import type { MessageServerOptions } from './message-server-options.js';
 import { errorText, redactedCause } from './redact.js';
+import type { SourceNames } from './source-names.js';
 import type { Transport } from './transport.js';
+import type { WayActions } from './way-actions.js';
 
 const DROPPED = { expired: 'its caller has given up', duplicate: 'a message with this id has run here' };
 
 /** Whom deliveries come from and go to. */
 export interface RunnerParts<Request> {
   readonly transport: Transport;
-  readonly source: ServerSource;
-  readonly handler: MessageHandler<Request>;
+  readonly names: SourceNames;
+  readonly handler: MessageHandler<Request> | LateHandler<Request>;
   readonly options: Required<MessageServerOptions>;
 }
 
 /**
- * The way of a delivery through a server: waits for a slot, is read, checked, accepted and run. Settles each exactly once,
- * and every way out gives the slot back.
+ * The way of a delivery through a server: waits for a slot and is read; then it is accepted and run ({@link EarlySettling}),
+ * or run and accepted ({@link LateSettling}). Each is settled exactly once, and every way out gives the slot back.
  */
 export class DeliveryRunner<Request> {
   readonly counts: Record<HandledAs | 'redelivered', number> = {
@@ -34,27 +38,33 @@ export class DeliveryRunner<Request> {
     gone: 0,
   };
   readonly #transport: Transport;
-  readonly #source: ServerSource;
-  readonly #handler: MessageHandler<Request>;
+  readonly #names: SourceNames;
+  readonly #handler: MessageHandler<Request> | LateHandler<Request>;
+  readonly #way: EarlySettling<Request> | LateSettling<Request>;
   readonly #executor: Executor;
-  readonly #window: DuplicateWindow;
   readonly #held: HeldDeliveries;
-  readonly #intake: Intake;
+  readonly #prefetch: number;
   /** Slots that have ended and are not passed on yet. */
   #ended = 0;
 
   /** @param intake - hears of what speaks for asking the broker for no more, and for more again */
   constructor(parts: RunnerParts<Request>, intake: Intake) {
-    const { slots, duplicateWindow, stallMs, maxHeldMs } = parts.options;
-    this.#transport = parts.transport;
-    this.#source = parts.source;
-    this.#handler = parts.handler;
+    const { transport, names, handler } = parts;
+    const { slots, prefetch, duplicateWindow, stallMs, maxHeldMs } = parts.options;
+    this.#transport = transport;
+    this.#names = names;
+    this.#handler = handler;
+    this.#prefetch = prefetch;
     this.#executor = new Executor(slots);
-    this.#window = new DuplicateWindow(duplicateWindow);
+    const window = new DuplicateWindow(duplicateWindow);
+    const actions = this.#actions();
+    this.#way =
+      'handle' in handler
+        ? new LateSettling(handler, window, intake, actions)
+        : new EarlySettling(handler, window, intake, actions);
     const onTooLong = (delivery: Delivery): void => {
       this.release(delivery);
     };
-    this.#intake = intake;
     this.#held = new HeldDeliveries({
       stallMs,
       maxHeldMs,
@@ -66,6 +76,12 @@ export class DeliveryRunner<Request> {
         intake.onRelief();
       },
     });
+  }
+
+  /** Deliveries that it has a use for and has not settled: those that run, too, where they are settled late. */
+  get credit(): number {
+    const isLate = this.#way instanceof LateSettling;
+    return isLate ? this.#executor.slots + this.#prefetch + MOST_DELAYED : this.#prefetch;
   }
 
   /** Handlers that run. */
@@ -107,6 +123,11 @@ export class DeliveryRunner<Request> {
     this.#held.stopWatching();
   }
 
+  /** Where messages are settled late: what was not begun, or waits to go back, goes back. */
+  releaseDelayed(): void {
+    if (this.#way instanceof LateSettling) this.#way.stopping();
+  }
+
   /** A slot is taken. */
   #begin(delivery: Delivery): void {
     let request: Request;
@@ -117,99 +138,33 @@ export class DeliveryRunner<Request> {
       this.#drop(delivery, 'malformed', errorText(error));
       return;
     }
-    if (this.#isSuperfluous(delivery, request)) return;
-    if (this.#handler.beforeAccept) this.#journalThenAccept(delivery, request);
-    else this.#accept(delivery, request);
+    this.#way.begin(delivery, request);
   }
 
-  #isSuperfluous(delivery: Delivery, request: Request): boolean {
-    const why = this.#whyNot(delivery, request);
-    if (why === undefined) return false;
-    const accepted = delivery.accept(); // acknowledged: nobody else shall run it either
-    if (typeof accepted !== 'boolean') accepted.catch(() => undefined); // the broker will give it to somebody: as before
-    this.#drop(delivery, why, DROPPED[why]);
-    return true;
-  }
-
-  #whyNot(delivery: Delivery, request: Request): 'expired' | 'duplicate' | undefined {
-    if (delivery.message.deadline?.expired) return 'expired';
-    const id = this.#handler.idOf(request);
-    return id !== undefined && this.#window.has(id) ? 'duplicate' : undefined;
-  }
-
-  #journalThenAccept(delivery: Delivery, request: Request): void {
-    let journalled: MaybePromise<void>;
-    try {
-      journalled = this.#handler.beforeAccept?.(request);
-    } catch (error) {
-      this.#notJournalled(delivery, error);
-      return;
-    }
-    if (journalled === undefined) {
-      this.#intake.onAccepted();
-      this.#accept(delivery, request);
-      return;
-    }
-    journalled.then(
-      () => {
-        this.#intake.onAccepted();
-        // Time has passed: its caller may have given up, or a copy of it may have begun.
-        if (!this.#isSuperfluous(delivery, request)) this.#accept(delivery, request);
+  #actions(): WayActions {
+    return {
+      onRun: (delivery) => {
+        this.#count(delivery, 'run');
+        if (delivery.redelivered) this.#redelivered(delivery);
       },
-      (error: unknown) => {
-        this.#notJournalled(delivery, error);
+      onGone: (delivery) => {
+        this.#count(delivery, 'gone');
       },
-    );
-  }
-
-  #notJournalled(delivery: Delivery, error: unknown): void {
-    this.#intake.onRefused(); // first: what goes back must not come here again at once
-    this.release(delivery);
-    this.#failed(error);
-  }
-
-  #accept(delivery: Delivery, request: Request): void {
-    const accepted = delivery.accept();
-    if (accepted === true) this.#run(delivery, request);
-    else if (accepted === false) this.#gone(delivery);
-    else {
-      accepted.then(
-        (yes) => {
-          if (yes) this.#runAccepted(delivery, request);
-          else this.#gone(delivery);
-        },
-        () => {
-          this.#gone(delivery);
-        },
-      );
-    }
-  }
-
-  /** As {@link #run}, when time has passed since the checks. */
-  #runAccepted(delivery: Delivery, request: Request): void {
-    const why = this.#whyNot(delivery, request);
-    if (why === undefined) this.#run(delivery, request);
-    else this.#drop(delivery, why, DROPPED[why]);
-  }
-
-  #run(delivery: Delivery, request: Request): void {
-    const id = this.#handler.idOf(request);
-    if (id !== undefined) this.#window.add(id);
-    this.#count(delivery, 'run');
-    if (delivery.redelivered) this.#redelivered(delivery);
-    try {
-      const work = this.#handler.run(request);
-      if (work === undefined) this.#endSlot();
-      else work.then(this.#endSlot, this.#failed);
-    } catch (error) {
-      this.#failed(error);
-    }
+      drop: (delivery, why) => {
+        this.#drop(delivery, why, DROPPED[why]);
+      },
+      release: (delivery) => {
+        this.release(delivery);
+      },
+      endSlot: this.#endSlot,
+      failed: this.#failed,
+    };
   }
 
   /** It may have run on a sibling whose link was cut before the broker had its acknowledgement (`decisions.md` 1). */
   #redelivered({ message: { id: messageId } }: Delivery): void {
     this.counts.redelivered += 1;
-    const { topic } = this.#source;
+    const { topic } = this.#names;
     this.#transport.logger.info({ messageId, topic }, 'A message is run that was delivered before');
   }
 
@@ -218,16 +173,10 @@ export class DeliveryRunner<Request> {
     this.#transport.reportError(redactedCause(error));
   };
 
-  /** The channel died before the acceptance: the broker gives the message to somebody, so it must not run here. */
-  #gone(delivery: Delivery): void {
-    this.#count(delivery, 'gone');
-    this.#endSlot();
-  }
-
   #drop(delivery: Delivery, as: 'malformed' | 'expired' | 'duplicate', detail: string): void {
     const { id: messageId, body } = delivery.message;
     this.#count(delivery, as);
-    const { topic } = this.#source;
+    const { topic } = this.#names;
     const fields = { messageId, topic, size: body.size, reason: as };
     if (as === 'malformed') this.#transport.logger.warn(fields, `Message rejected: ${detail}`);
     else this.#transport.logger.debug(fields, `Message dropped: ${detail}`);
@@ -249,7 +198,7 @@ export class DeliveryRunner<Request> {
   #count(delivery: Delivery, as: HandledAs): void {
     this.counts[as] += 1;
     if (!diagnostics.handled.hasSubscribers) return;
-    const { topic, server } = this.#source;
+    const { topic, server } = this.#names;
     diagnostics.handled.publish({ messageId: delivery.message.id, topic, server, as });
   }
 }

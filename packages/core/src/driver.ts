@@ -47,8 +47,19 @@ export interface ReplyDestination {
   readonly address: string;
 }
 
+/** The queue of a topic and priority, where it waits until somebody listens, and a copy for each pool of listeners. */
+export interface NotificationDestination {
+  /** A notification. */
+  readonly kind: 'notification';
+  /** Name of the exchange. */
+  readonly exchange: string;
+  /** The topic with its priority, like `notifications.info`. */
+  readonly topic: string;
+}
+
 /** Where a message goes. Names are any text: a driver encodes what its broker cannot hold. */
-export type Destination = TopicDestination | ServerDestination | FanoutDestination | ReplyDestination;
+export type Destination =
+  TopicDestination | ServerDestination | FanoutDestination | ReplyDestination | NotificationDestination;
 
 /** What a server listens on: the topic, the topic and its own name, and the topic's fanout. */
 export interface ServerSource {
@@ -59,6 +70,22 @@ export interface ServerSource {
   /** Messages to the server come to it alone. */
   readonly server: string;
 }
+
+/** What a listener to notifications listens on. */
+export interface NotificationSource {
+  /** Each an exchange and a topic with its priority. */
+  readonly topics: readonly Omit<NotificationDestination, 'kind'>[];
+  /**
+   * The name of a queue that gets a copy of what comes to any of the topics from now on, shared by the listeners of that
+   * name. Undefined: the queues of the topics themselves.
+   */
+  readonly pool: string | undefined;
+  /** The pool is this listener's alone: its queue goes with it, whatever is in it. */
+  readonly ephemeral: boolean;
+}
+
+/** What can be listened to. */
+export type Source = ServerSource | NotificationSource;
 
 /** How one message is to be sent. */
 export interface PublishOptions {
@@ -127,7 +154,7 @@ export interface ReplyQueue {
 /** Whether a listener hears anything right now. */
 export interface ListenerStatus {
   /** What is listened to. */
-  readonly source: ServerSource;
+  readonly source: Source;
   /** The broker has confirmed the subscription, and nothing has ended it since. False while stopped or paused. */
   readonly subscribed: boolean;
 }
@@ -193,7 +220,8 @@ export interface Driver {
   /**
    * Resolves (or returns undefined) when the broker has taken the message. Throws or rejects with MessageDeliveryError (outcome
    * `not-sent` or `unknown`), MessageUndeliverableError, BackpressureError, AuthenticationError or TransportClosedError.
-   * `message.body` is read during the call or kept; it is never changed.
+   * `message.body` is read during the call or kept; it is never changed. A notification is stored in the queue of its topic,
+   * which is declared when it is not there.
    */
   publish(destination: Destination, message: WireMessage, options: PublishOptions): MaybePromise<void>;
   /**
@@ -203,6 +231,15 @@ export interface Driver {
    */
   listen(
     source: ServerSource,
+    options: ListenOptions,
+    onDelivery: (delivery: Delivery) => void,
+  ): Promise<Listener>;
+  /**
+   * As `listen`, to notifications. A delivery is held while it is handled, and accepted afterwards. Left out by a driver
+   * without the feature `notifications`.
+   */
+  listenForNotifications?(
+    source: NotificationSource,
     options: ListenOptions,
     onDelivery: (delivery: Delivery) => void,
   ): Promise<Listener>;

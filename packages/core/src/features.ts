@@ -13,6 +13,8 @@ export interface DriverFeatures {
   readonly redelivered: boolean;
   /** One message can reach every server of a topic. */
   readonly fanout: boolean;
+  /** Notifications can be sent and listened to, in pools too (`listenForNotifications`). */
+  readonly notifications: boolean;
   /** Messages outlive a restart of the broker when the options ask for it. */
   readonly durable: boolean;
   /** Sender and receiver may be different processes. */

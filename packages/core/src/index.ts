@@ -1,4 +1,5 @@
 export { Backoff, type BackoffSettings } from './backoff.js';
+export { addContext, contextSize, copyContext, ownContext, readContext } from './context-members.js';
 export { createTransport } from './create-transport.js';
 export { Deadline } from './deadline.js';
 export { diagnostics, type HandledAs, type MessageDiagnostic, type ServerDiagnostic } from './diagnostics.js';
@@ -16,11 +17,14 @@ export type {
   ListenerStatus,
   ListenOptions,
   MaybePromise,
+  NotificationDestination,
+  NotificationSource,
   PublishOptions,
   ReplyDestination,
   ReplyQueue,
   ServerDestination,
   ServerSource,
+  Source,
   TopicDestination,
 } from './driver.js';
 export { driversAmong } from './drivers-among.js';
@@ -48,12 +52,13 @@ export { TypedEvents } from './events.js';
 export type { DriverFeatures } from './features.js';
 export { secretId, uniqueId } from './ids.js';
 export { decodeJson, encodeJson, encodePlain } from './json.js';
-export { checkFunctions, checkMethods, refuseUnknown } from './known-options.js';
+export { checkFunctions, checkMethods, checkWhole, refuseUnknown } from './known-options.js';
 export type { ServerState } from './lifecycle.js';
+export { type BodyForm, decodeEnvelopedBytes, LocalBody } from './local-body.js';
 export { checkLogger, type Logger, silentLogger } from './logger.js';
 export { memoryDriver } from './memory/driver.js';
 export { memoryFaults, type MemoryFaults } from './memory/faults.js';
-export type { MessageHandler } from './message-handler.js';
+export type { LateHandler, MessageHandler, Verdict } from './message-handler.js';
 export type { MessageServerOptions } from './message-server-options.js';
 export { MessageServer, type ServerCounts, type WaitReport } from './message-server.js';
 export { onAbort } from './on-abort.js';
@@ -62,8 +67,15 @@ export { copyPlain, toPlain } from './plain-copy.js';
 export type { PlainLimits, ReadLimits } from './plain-limits.js';
 export { estimateSize } from './plain-size.js';
 export { type PlainObject, type PlainValue, setMember } from './plain-value.js';
-export { redactedCause, redactText } from './redact.js';
-export { type ContextValues, currentContext, RequestContext, runWithContext } from './request-context.js';
+export { errorText, redactedCause, redactText } from './redact.js';
+export {
+  type CallerContext,
+  contextOf,
+  type ContextValues,
+  currentContext,
+  RequestContext,
+  runWithContext,
+} from './request-context.js';
 export { RetryPause } from './retry-pause.js';
 export { type FoundIssue, type SchemaIssue, schemaIssues } from './schema-issues.js';
 export {
@@ -73,6 +85,7 @@ export {
   type Serializer,
   serializerMethods,
 } from './serializer.js';
+export { type SourceNames, sourceNames } from './source-names.js';
 export { Target, type TargetOptions } from './target.js';
 export { isThenable } from './thenable.js';
 export { TimerEntry, TimerWheel, timers } from './timer-wheel.js';
@@ -82,4 +95,4 @@ export { TransportUrl, type TransportUrlParts } from './transport-url.js';
 export { Transport, type TransportState } from './transport.js';
 export type { DroppedMessage, TransportEvents } from './transport-events.js';
 export type { TransportOptions } from './transport-options.js';
-export { within, type WaitOptions } from './within.js';
+export { checkMs, within, type WaitOptions } from './within.js';

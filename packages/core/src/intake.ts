@@ -29,6 +29,11 @@ export class Intake extends TimerEntry {
     return this.#reasons.size > 0;
   }
 
+  /** The server asks for no more, until it begins again. */
+  get isEnded(): boolean {
+    return this.#state === 'ended';
+  }
+
   /** The server begins to listen. */
   begin(): void {
     this.#state = 'open';

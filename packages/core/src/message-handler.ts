@@ -16,3 +16,14 @@ export interface MessageHandler<Request> {
   /** Handles an accepted message to its very end, its reply included. The slot is given back when it settles. */
   run(request: Request): MaybePromise<void>;
 }
+
+/** What becomes of a message that was handled before it is taken from the broker; `release`: so much later it goes back. */
+export type Verdict = 'accept' | 'reject' | { readonly releaseAfterMs: number };
+
+/** As {@link MessageHandler}, for messages that stay the broker's until they are handled (at least once). */
+export interface LateHandler<Request> extends Pick<MessageHandler<Request>, 'read' | 'idOf'> {
+  /** Handles a message to its very end. The slot is given back when it settles; what it throws makes the message go back. */
+  handle(request: Request): MaybePromise<Verdict>;
+  /** The server takes no more: what was not begun is to be released. */
+  onStopping?(): void;
+}

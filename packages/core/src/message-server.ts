@@ -1,13 +1,14 @@
 import { DeliveryRunner } from './delivery-runner.js';
 import type { HandledAs } from './diagnostics.js';
 import { asDriverFailure } from './driver-failure.js';
-import type { Delivery, Listener, ServerSource } from './driver.js';
+import type { Delivery, Listener, Source } from './driver.js';
 import { MessagingTimeoutError, ServerListenError, ServerWaitTimeoutError } from './errors.js';
 import { Intake } from './intake.js';
 import { Lifecycle, type ServerState } from './lifecycle.js';
-import type { MessageHandler } from './message-handler.js';
+import type { LateHandler, MessageHandler } from './message-handler.js';
 import { checkServerOptions, type MessageServerOptions } from './message-server-options.js';
 import { errorText, redactedCause } from './redact.js';
+import { type SourceNames, sourceNames } from './source-names.js';
 import type { Transport } from './transport.js';
 import { within, type WaitOptions } from './within.js';
 
@@ -22,7 +23,7 @@ export type ServerCounts = Readonly<Record<HandledAs | 'redelivered', number>>;
 
 /**
  * Takes messages from a source and gives them to a handler, at most `slots` at a time, each accepted when its handler
- * starts and not before (at most once). Stops without breaking what it has taken:
+ * starts and not before (at most once), or, with a {@link LateHandler}, when it has ended (at least once). Stops without breaking what it has taken:
  *
  * - `start()` resolves when messages can arrive;
  * - `stop()` resolves when the broker sends no more; what was fetched before still runs;
@@ -33,7 +34,8 @@ export type ServerCounts = Readonly<Record<HandledAs | 'redelivered', number>>;
  */
 export class MessageServer<Request> {
   /** What it listens to. */
-  readonly source: ServerSource;
+  readonly source: Source;
+  readonly #names: SourceNames;
   readonly #transport: Transport;
   readonly #options: Required<MessageServerOptions>;
   readonly #runner: DeliveryRunner<Request>;
@@ -46,14 +48,15 @@ export class MessageServer<Request> {
   /** @throws ConfigurationError (`ERR_CONFIGURATION`) for an unknown or bad option. */
   constructor(
     transport: Transport,
-    source: ServerSource,
-    handler: MessageHandler<Request>,
+    source: Source,
+    handler: MessageHandler<Request> | LateHandler<Request>,
     options: MessageServerOptions = {},
   ) {
     this.source = source;
+    this.#names = sourceNames(source);
     this.#transport = transport;
     this.#options = checkServerOptions(options);
-    const parts = { transport, source, handler, options: this.#options };
+    const parts = { transport, names: this.#names, handler, options: this.#options };
     this.#intake = new Intake({
       pause: () => {
         void this.#mind(() => this.#listener?.pause());
@@ -130,19 +133,15 @@ export class MessageServer<Request> {
     });
     this.#intake.begin();
     try {
-      const credit = this.#options.prefetch;
+      const { credit } = this.#runner;
       this.#listener = await this.#transport.listen(this.source, { credit }, (delivery) => {
         this.#onDelivery(delivery);
       });
       if (this.#intake.paused) void this.#mind(() => this.#listener?.pause()); // by what came meanwhile
     } catch (error) {
-      const { topic, server } = this.source;
-      throw new ServerListenError(
-        `Cannot listen on topic "${topic}" as server "${server}": ${errorText(error)}`,
-        {
-          cause: error,
-        },
-      );
+      throw new ServerListenError(`Cannot listen on ${this.#names.text}: ${errorText(error)}`, {
+        cause: error,
+      });
     }
   }
 
@@ -157,6 +156,7 @@ export class MessageServer<Request> {
     this.#runner.stopWatching();
     const stopped = this.#listener?.stop(); // first: what is given back must not come here again
     if (this.#options.fetched === 'release') this.#runner.releaseWaiting();
+    this.#runner.releaseDelayed();
     if (stopped) await this.#inTime(stopped, 'that it sends no more');
   }
 
@@ -204,9 +204,8 @@ export class MessageServer<Request> {
     const { running } = this;
     const ending = this.state === 'stopped' || this.state === 'stopping';
     const released = ending ? this.#runner.releaseWaiting() : 0;
-    const { topic, server } = this.source;
     return new ServerWaitTimeoutError(
-      `Server "${server}" of topic "${topic}" was not finished after ${String(timeoutMs)} ms: ${String(running)} handlers run, ` +
+      `The server on ${this.#names.text} was not finished after ${String(timeoutMs)} ms: ${String(running)} handlers run, ` +
         `${String(released)} fetched messages were handed back`,
       { running, released },
     );

@@ -74,6 +74,17 @@ export function currentContext(): RequestContext | undefined {
   return storage.getStore();
 }
 
+/** What a sender may give as its context: members, a context, or nothing: the context of the request being served here. */
+export type CallerContext = RequestContext | ContextValues | undefined;
+
+const EMPTY = new RequestContext();
+
+/** The context of a message from what its sender gave. */
+export function contextOf(given: CallerContext): RequestContext {
+  if (given instanceof RequestContext) return given;
+  return given ? new RequestContext(given) : (currentContext() ?? EMPTY);
+}
+
 /** Runs `work` with `context` as its {@link currentContext}; what it starts inherits it. */
 export function runWithContext<Args extends unknown[], T>(
   context: RequestContext,

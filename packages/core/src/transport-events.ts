@@ -15,7 +15,14 @@ export interface TransportEvents {
 /** Why a message or a reply was dropped. Holds names and sizes, never content. */
 export interface DroppedMessage {
   /** Why nobody handled it. */
-  readonly reason: 'malformed' | 'expired' | 'duplicate' | 'undispatchable' | 'reply-undeliverable';
+  readonly reason:
+    | 'malformed'
+    | 'expired'
+    | 'duplicate'
+    | 'undispatchable'
+    | 'reply-undeliverable'
+    /** Was handed back as often as it may be. */
+    | 'exhausted';
   /** Its id, when it could be read. */
   readonly messageId: string | undefined;
   /** Where it was to be handled; undefined for replies. */

@@ -12,10 +12,11 @@ import type {
   MaybePromise,
   PublishOptions,
   ReplyQueue,
-  ServerSource,
+  Source,
 } from './driver.js';
 import { driverEvents } from './driver-events.js';
 import { asDriverFailure, asTold } from './driver-failure.js';
+import { listenWith } from './listen-with.js';
 import { MessagingTimeoutError, TransportClosedError, type MessagingError } from './errors.js';
 import { TypedEvents } from './events.js';
 import type { DriverFeatures } from './features.js';
@@ -135,17 +136,18 @@ export class Transport {
   }
 
   /**
-   * Listens on a source; for message servers.
+   * Listens on a source; for message servers. Rejects with ConfigurationError (`ERR_CONFIGURATION`) for notifications with
+   * a driver that has none.
    * @throws Rejects with MessageDeliveryError (`ERR_DELIVERY`) when the broker has not confirmed it within `sendTimeoutMs`,
    * AuthenticationError, TransportClosedError.
    */
   async listen(
-    source: ServerSource,
+    source: Source,
     options: ListenOptions,
     onDelivery: (delivery: Delivery) => void,
   ): Promise<Listener> {
     await this.connect();
-    const listening = this.#ask(() => this.#driver.listen(source, options, onDelivery));
+    const listening = this.#ask(() => listenWith(this.#driver, source, options, onDelivery));
     return this.#inTime(listening, 'The broker did not confirm the subscription');
   }
 

@@ -1,4 +1,4 @@
-import type { Destination, ServerSource } from '@ebbgate/core';
+import type { Destination, NotificationSource, ServerSource } from '@ebbgate/core';
 import { brokerName, fitsShortString } from './broker-names.js';
 import type { QueueSettings, RabbitSettings } from './options.js';
 import { type QueueNames, queueNames } from './queue-names.js';
@@ -29,9 +29,9 @@ export interface QueueDeclaration {
   };
 }
 
-/** One queue of a server: declare the exchange, declare the queue, bind it, consume it. */
+/** One queue of a listener: declare the exchange, declare the queue, bind it, consume it. */
 export interface SourceQueue {
-  readonly kind: 'topic' | 'server' | 'fanout';
+  readonly kind: 'topic' | 'server' | 'fanout' | 'notification';
   readonly exchange: ExchangeDeclaration;
   readonly queue: QueueDeclaration;
   /** The keys by which the queue is bound to the exchange. */
@@ -44,9 +44,10 @@ export interface SourceQueue {
   readonly isStream: boolean;
 }
 
-/** What a server listens on, in the order in which oslo.messaging declares it. */
+/** What is listened to, in the order in which oslo.messaging declares it. */
 export interface SourceTopology {
-  readonly queues: readonly [topic: SourceQueue, server: SourceQueue, fanout: SourceQueue];
+  /** Of a server those of the topic, of the server and of the fanout. A queue that stands here twice is consumed once. */
+  readonly queues: readonly SourceQueue[];
   /** The queue that is deleted on an orderly end: it is this process's alone, and nobody will ask for its name again. */
   readonly privateQueue: string | undefined;
 }
@@ -64,6 +65,8 @@ export interface Route {
   /** To be declared once on each connection before the first publish; undefined: the default exchange, `''`. */
   readonly exchange: ExchangeDeclaration | undefined;
   readonly routingKey: string;
+  /** To be declared and bound by the routing key after the exchange: where notifications wait for a listener. */
+  readonly queue: QueueDeclaration | undefined;
   /** May a send be mandatory? A fanout to nobody is no error, and replies are as `direct_mandatory_flag` says. */
   readonly canReturn: boolean;
 }
@@ -93,6 +96,11 @@ export class RabbitTopology {
   /** With a fanout queue of a new name. Rejects as `QueueNames.next` does. */
   async ofSource(source: ServerSource): Promise<SourceTopology> {
     return sourceTopology(this.#settings, source, await this.#names.next());
+  }
+
+  /** What a listener to notifications listens on. */
+  ofNotifications(source: NotificationSource): SourceTopology {
+    return notificationTopology(this.#settings, source);
   }
 
   /** With a new name. Rejects as `QueueNames.next` does. */
@@ -125,6 +133,20 @@ export function sourceTopology(
   };
 }
 
+/** The queue of each topic; or that of the pool, bound to each of them (`wire.md` 1.2). */
+export function notificationTopology(
+  settings: QueueSettings,
+  { topics, pool, ephemeral }: NotificationSource,
+): SourceTopology {
+  const queues = topics.map(({ exchange, topic }): SourceQueue => {
+    const own = sharedQueue(settings, exchange, { kind: 'notification', name: topic });
+    if (pool === undefined) return own;
+    const { queue } = sharedQueue(settings, exchange, { kind: 'notification', name: pool });
+    return { ...own, queue: ephemeral ? privateQueue(settings, pool) : queue };
+  });
+  return { queues, privateQueue: ephemeral ? queues[0]?.queue.name : undefined };
+}
+
 /** @param unique The last part of its name, of `QueueNames`. */
 export function replyTopology(settings: QueueSettings, unique: string): ReplyTopology {
   const queue = privateQueue(settings, `reply_${unique}`);
@@ -142,14 +164,22 @@ export function routeTo(settings: RabbitSettings, destination: Destination): Rou
       return {
         exchange: undefined,
         routingKey: replyKey(destination.address),
+        queue: undefined,
         canReturn: settings.directMandatory,
       };
     case 'fanout':
-      return { exchange: fanoutExchange(settings, destination.topic), routingKey: '', canReturn: false };
+      return {
+        exchange: fanoutExchange(settings, destination.topic),
+        routingKey: '',
+        queue: undefined,
+        canReturn: false,
+      };
     case 'topic':
       return toShared(settings, destination.exchange, destination.topic);
     case 'server':
       return toShared(settings, destination.exchange, serverName(destination.topic, destination.server));
+    case 'notification':
+      return toNotifications(settings, destination.exchange, destination.topic);
   }
 }
 
@@ -162,7 +192,17 @@ function replyKey(address: string): string {
 }
 
 function toShared(settings: QueueSettings, exchange: string, name: string): Route {
-  return { exchange: topicExchange(settings, exchange), routingKey: brokerName(name), canReturn: true };
+  return {
+    exchange: topicExchange(settings, exchange),
+    routingKey: brokerName(name),
+    queue: undefined,
+    canReturn: true,
+  };
+}
+
+function toNotifications(settings: QueueSettings, exchange: string, name: string): Route {
+  const { queue } = sharedQueue(settings, exchange, { kind: 'notification', name });
+  return { ...toShared(settings, exchange, name), queue };
 }
 
 function serverName(topic: string, server: string): string {
@@ -181,7 +221,7 @@ function fanoutExchange(settings: QueueSettings, topic: string): ExchangeDeclara
 function sharedQueue(
   settings: QueueSettings,
   exchange: string,
-  { kind, name }: { readonly kind: 'topic' | 'server'; readonly name: string },
+  { kind, name }: { readonly kind: Exclude<SourceQueue['kind'], 'fanout'>; readonly name: string },
 ): SourceQueue {
   const { durable, autoDelete, quorum } = settings;
   const key = brokerName(name);

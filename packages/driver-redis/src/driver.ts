@@ -11,19 +11,21 @@ import {
   type Listener,
   type ListenOptions,
   MessageDeliveryError,
+  type NotificationSource,
   type PublishOptions,
   type ReplyQueue,
   type ServerSource,
+  type Source,
   type WireMessage,
 } from '@ebbgate/core';
 import { entryOf } from './entry.js';
-import { type DestinationKeys, Keys } from './keys.js';
+import { type DestinationKeys, Keys, poolsOf } from './keys.js';
 import { RedisListener } from './listener.js';
 import type { RedisSettings } from './options.js';
 import type { Route } from './outgoing.js';
 import { Publisher } from './publisher.js';
 import { RedisReplyQueue } from './reply-queue.js';
-import { FANOUT, PUBLISH } from './scripts.js';
+import { FANOUT, NOTIFY, PUBLISH } from './scripts.js';
 import type { StoreClient } from './store-client.js';
 import { type ConnectionUser, StoreConnection } from './store-connection.js';
 import { unsuitableSettings } from './store-settings.js';
@@ -36,6 +38,7 @@ const FEATURES: Omit<DriverFeatures, 'maxMessageBytes'> = Object.freeze({
   release: true,
   redelivered: true,
   fanout: true,
+  notifications: true,
   durable: true,
   crossProcess: true,
   ordered: true,
@@ -115,15 +118,31 @@ export class RedisDriver implements Driver, ConnectionUser {
     const body = message.body.encode();
     if (body.byteLength > this.#settings.maxMessageBytes) throw tooLarge(body.byteLength, this.#settings);
     const repeatable = destination.kind === 'reply'; // its receiver knows duplicates
-    const isSwept = !repeatable && destination.kind !== 'fanout';
+    const isSwept = destination.kind === 'topic' || destination.kind === 'server';
     if (message.deadline && isSwept) this.#sweeper.sent(route.key, message.deadline.remainingMs);
     const expires = message.deadline ? String(this.#connection.clock.toStore(message.deadline)) : '';
     const entry = entryOf(body, expires);
     return this.#publisher.send({ route, entry, deadline, mandatory, retry, repeatable });
   }
 
-  async listen(
+  listen(
     source: ServerSource,
+    options: ListenOptions,
+    onDelivery: (delivery: Delivery) => void,
+  ): Promise<Listener> {
+    return this.#listen(source, options, onDelivery);
+  }
+
+  listenForNotifications(
+    source: NotificationSource,
+    options: ListenOptions,
+    onDelivery: (delivery: Delivery) => void,
+  ): Promise<Listener> {
+    return this.#listen(source, options, onDelivery);
+  }
+
+  async #listen(
+    source: Source,
     { credit }: ListenOptions,
     onDelivery: (delivery: Delivery) => void,
   ): Promise<Listener> {
@@ -189,8 +208,19 @@ export class RedisDriver implements Driver, ConnectionUser {
   #routeOf(destination: Destination): Route {
     if (destination.kind === 'reply')
       return this.#to(this.#keys.ofReplies(destination.address), `reply queue "${destination.address}"`);
+    const { exchange, topic } = destination;
+    if (destination.kind === 'notification') {
+      const queue = this.#keys.ofNotifications().topic(exchange, topic);
+      const to = [queue.list, poolsOf(queue)];
+      return {
+        key: queue.list,
+        script: NOTIFY,
+        keys: to,
+        args: this.#limits(),
+        place: `notifications of "${topic}"`,
+      };
+    }
     const keys = this.#keys.ofTopic(destination);
-    const { topic } = destination;
     switch (destination.kind) {
       case 'topic':
         return this.#to(keys.destination(undefined), `topic "${topic}"`);

@@ -69,11 +69,6 @@ export class TopicKeys {
     return queueKeys(`${this.subscribers}:${listener}`);
   }
 
-  /** What a consumer has fetched and not settled. */
-  held(consumer: string): string {
-    return `${this.base}:held:${consumer}`;
-  }
-
   /** What a server declares. */
   members(server: string): readonly string[] {
     return [TOPIC, serverMember(server)];
@@ -100,9 +95,47 @@ export interface ReplyKeys extends DestinationKeys {
   readonly state: string;
 }
 
+/**
+ * The keys of notifications. All are in one slot of a cluster: a listener reads topics of several exchanges at once, and a
+ * message goes into the queue of its topic and of its pools in one step.
+ */
+export class NotificationKeys {
+  /** What each of its keys begins with. */
+  readonly base: string;
+  /** As those of {@link TopicKeys}: of listeners, which have private lists, too. */
+  readonly declared: string;
+  readonly subscribers: string;
+  readonly leases: string;
+
+  constructor(prefix: string) {
+    this.base = `${prefix}:{notifications}`;
+    this.declared = `${this.base}:declared`;
+    this.subscribers = `${this.base}:fanout`;
+    this.leases = `${this.base}:leases`;
+  }
+
+  topic(exchange: string, topic: string): QueueKeys {
+    return queueKeys(`${this.base}:topic:${encodeName(exchange)}:${encodeName(topic)}`);
+  }
+
+  pool(pool: string): QueueKeys {
+    return queueKeys(`${this.base}:pool:${encodeName(pool)}`);
+  }
+
+  /** @param listener - random, without signs that would be encoded */
+  fanout(listener: string): QueueKeys {
+    return queueKeys(`${this.subscribers}:${listener}`);
+  }
+}
+
+/** The pools that get copies of what goes into the list of a topic, by the time until which they are there. */
+export function poolsOf({ list }: QueueKeys): string {
+  return `${list}:pools`;
+}
+
 /** Who reads: the server, its listener, and how often that one has subscribed. Scripts find the keys of both by it. */
-export function consumerName(server: string, listener: string, time: number): string {
-  return [encodeName(server), listener, String(time)].join(BETWEEN_NAMES);
+export function consumerName(reader: string, listener: string, time: number): string {
+  return [encodeName(reader), listener, String(time)].join(BETWEEN_NAMES);
 }
 
 /** All keys of a driver. */
@@ -115,6 +148,11 @@ export class Keys {
 
   ofTopic({ exchange, topic }: Pick<ServerSource, 'exchange' | 'topic'>): TopicKeys {
     return new TopicKeys(this.#prefix, exchange, topic);
+  }
+
+  /** Those of all notifications. */
+  ofNotifications(): NotificationKeys {
+    return new NotificationKeys(this.#prefix);
   }
 
   /** The address comes from peers: any text. */

@@ -7,7 +7,8 @@ import {
   type Logger,
   RetryPause,
   secretId,
-  type ServerSource,
+  type Source,
+  sourceNames,
   within,
 } from '@ebbgate/core';
 import { consumerName, type Keys } from './keys.js';
@@ -33,13 +34,13 @@ export interface ListenerParts {
   readonly keys: Keys;
   readonly events: DriverEvents;
   readonly logger: Logger;
-  readonly source: ServerSource;
+  readonly source: Source;
   readonly credit: number;
   readonly onDelivery: (delivery: Delivery) => void;
   readonly onClosed: () => void;
 }
 
-/** A server's reader. It comes back after the loss of its connection, of its groups, or of its lease. */
+/** The reader of a source. It comes back after the loss of its connection, or of its lease. */
 export class RedisListener implements Listener, ConnectionUser {
   readonly #parts: ListenerParts;
   readonly #id = secretId();
@@ -144,10 +145,10 @@ export class RedisListener implements Listener, ConnectionUser {
     this.#lost.giveUp();
     this.#subscribed = false;
     this.#parts.onClosed();
-    const { topic, server } = this.#parts.source;
+    const { text } = sourceNames(this.#parts.source);
     return isConfirmed
       ? []
-      : [`The store did not confirm the acknowledgements and the end of the reader of ${topic}.${server}`];
+      : [`The store did not confirm the acknowledgements and the end of the reader for ${text}`];
   }
 
   /** What was lost on the way is given back, too, if there is a connection. */
@@ -210,7 +211,7 @@ export class RedisListener implements Listener, ConnectionUser {
   }
 
   async #openSubscription(client: StoreClient): Promise<void> {
-    const { connection, settings, logger, source, credit, onDelivery } = this.#parts;
+    const { connection, settings, logger, credit, onDelivery } = this.#parts;
     const { signal } = this.#open;
     const reader = await openClient(settings, client.hosts, 'reader', signal);
     this.#times += 1;
@@ -219,7 +220,7 @@ export class RedisListener implements Listener, ConnectionUser {
     };
     const subscription = new Subscription({
       ...{ connection, settings, logger, keys: this.#keys, listener: this.#id, credit },
-      consumer: consumerName(source.server, this.#id, this.#times),
+      consumer: consumerName(this.#keys.reader, this.#id, this.#times),
       hooks: { onDelivery, onLost },
     });
     this.#subscription = subscription;
@@ -239,8 +240,7 @@ export class RedisListener implements Listener, ConnectionUser {
 
   /** The store has refused: final for a start, else tried again, each time later. */
   async #failed(error: unknown): Promise<void> {
-    const { topic, server } = this.#parts.source;
-    const failure = asStoreError(error, `Cannot listen for topic "${topic}", server "${server}"`);
+    const failure = asStoreError(error, `Cannot listen for ${sourceNames(this.#parts.source).text}`);
     if (failure instanceof AuthenticationError && !this.#started) this.#first.reject(failure);
     else this.#parts.events.error(failure);
     await this.#pauseBeforeRetry();

@@ -49,6 +49,44 @@ return taken`,
 );
 
 /**
+ * Keys: the list of a topic's notifications, and its pools. Arguments: most entries, most bytes, then the messages. The list and
+ * that of each pool get each message, or none does when one of them has no room. Gives how many were taken.
+ */
+export const NOTIFY: Script = script(
+  'notify',
+  NOW,
+  RING,
+  ROOM,
+  `
+local time = now()
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', time)
+local lists = { KEYS[1], 'inf', unpack(redis.call('ZRANGE', KEYS[2], 0, -1, 'WITHSCORES')) }
+local taken = #ARGV - 2
+for i = 1, #lists, 2 do taken = math.min(taken, room(lists[i], tonumber(ARGV[1]), tonumber(ARGV[2]))) end
+if taken <= 0 then return 0 end
+for i = 1, #lists, 2 do
+  local life = lists[i + 1] == 'inf' and 0 or lists[i + 1] - time
+  redis.call('RPUSH', lists[i], unpack(ARGV, 3, 2 + taken))
+  if life > 0 then redis.call('PEXPIRE', lists[i], life) end
+  ring(lists[i] .. ':bell', life)
+end
+return taken`,
+);
+
+/** Names the list of a pool for topics. Keys: the pools of each. Arguments: that list, and for how long: `inf`, or 0 to leave. */
+export const JOIN_POOL: Script = script(
+  'join pool',
+  NOW,
+  `
+for _, pools in ipairs(KEYS) do
+  redis.call('ZREMRANGEBYSCORE', pools, '-inf', now())
+  if ARGV[2] == '0' then redis.call('ZREM', pools, ARGV[1])
+  else redis.call('ZADD', pools, ARGV[2] == 'inf' and 'inf' or now() + tonumber(ARGV[2]), ARGV[1]) end
+end
+return 1`,
+);
+
+/**
  * Declares what a listener reads and begins its lease. Keys: leases, subscribers, the set of what is declared. Arguments: base of
  * the keys, consumer, lease, life of what is the listener's own, listener, then the members of the set. What is there already
  * is found at once, as its bell is rung.
@@ -63,7 +101,7 @@ export const SUBSCRIBE: Script = script(
 local base, consumer, lease, life, listener = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 local time = now()
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', time)
-redis.call('SADD', KEYS[3], unpack(ARGV, 6))
+if #ARGV > 5 then redis.call('SADD', KEYS[3], unpack(ARGV, 6)) end
 redis.call('ZADD', KEYS[2], time + life, listener)
 redis.call('ZADD', KEYS[1], time + lease, consumer)
 reap(KEYS[1], base, time, life)
@@ -86,7 +124,7 @@ export const RENEW: Script = script(
 local base, consumer, lease, life, listener = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 local time = now()
 if not redis.call('ZSCORE', KEYS[1], consumer) then return 0 end
-for _, declared in ipairs(redis.call('SMISMEMBER', KEYS[3], unpack(ARGV, 6))) do
+for _, declared in ipairs(#ARGV > 5 and redis.call('SMISMEMBER', KEYS[3], unpack(ARGV, 6)) or {}) do
   if declared == 0 then return 0 end
 end
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', time)
@@ -241,6 +279,8 @@ return #values == 100 and from + 100 - removed or false`,
 export const SCRIPTS: readonly Script[] = Object.freeze([
   PUBLISH,
   FANOUT,
+  NOTIFY,
+  JOIN_POOL,
   SUBSCRIBE,
   RENEW,
   RETIRE,

@@ -2,9 +2,9 @@ import type { Logger, MaybePromise } from '@ebbgate/core';
 import { RedisDelivery, type Settling } from './delivery.js';
 import { readEntry } from './entry.js';
 import type { RedisSettings } from './options.js';
-import { FETCH, RENEW, RETIRE, SUBSCRIBE, WAKE } from './scripts.js';
+import { FETCH, JOIN_POOL, RENEW, RETIRE, SUBSCRIBE, WAKE } from './scripts.js';
 import { Settler } from './settler.js';
-import type { SourceKeys } from './source-keys.js';
+import { heldBy, type SourceKeys } from './source-keys.js';
 import type { Argument, StoreClient } from './store-client.js';
 import type { StoreConnection } from './store-connection.js';
 
@@ -55,7 +55,7 @@ export class Subscription implements Settling {
     const { connection, settings, keys, consumer } = parts;
     this.#settler = new Settler({
       connection,
-      keys: [keys.leases, keys.held(consumer)],
+      keys: [keys.leases, heldBy(keys.base, consumer)],
       args: this.#holding(),
       acceptance: settings.acceptance,
       leaseHolds: () => !this.#ended && performance.now() < this.#leaseUntilMs,
@@ -71,6 +71,7 @@ export class Subscription implements Settling {
     });
     const sinceMs = performance.now();
     await client.run(SUBSCRIBE, this.#registryKeys(), [...this.#arguments(), ...this.#parts.keys.members]);
+    await this.#joinPool(client);
     this.#leaseUntilMs = sinceMs + settings.leaseMs;
     if (this.#ended) throw new Error('The connection of the reader was lost');
     this.#renewal = setInterval(() => void this.#renew(), settings.leaseMs / 3);
@@ -129,6 +130,8 @@ export class Subscription implements Settling {
     await this.rest();
     this.#end();
     await this.#settler.idle();
+    const { pool } = this.#parts.keys;
+    if (pool?.ephemeral === true) await client.run(JOIN_POOL, pool.namedIn, [pool.list, 0]);
     await client.run(RETIRE, this.#registryKeys(), [...this.#arguments(), 'closed']);
   }
 
@@ -155,7 +158,7 @@ export class Subscription implements Settling {
 
   async #readOnce(reader: StoreClient, room: number): Promise<void> {
     const { keys, consumer, settings } = this.#parts;
-    const queues = [keys.leases, keys.held(consumer), ...keys.queues];
+    const queues = [keys.leases, heldBy(keys.base, consumer), ...keys.queues];
     const fetch = [FETCH, queues, [...this.#holding(), this.#number, room, FETCH_BYTES]] as const;
     const [hadSign, reply] = this.#looks
       ? [false, await reader.run(...fetch)]
@@ -196,6 +199,14 @@ export class Subscription implements Settling {
     await connection.client?.run(WAKE, [keys.ownBell], [Math.ceil(settings.privateTtlMs)]);
   }
 
+  /** From then on it gets copies; one that is its listener's alone, for as long as that is heard of. */
+  async #joinPool(client: StoreClient): Promise<void> {
+    const { keys, settings } = this.#parts;
+    if (!keys.pool) return;
+    const life = keys.pool.ephemeral ? Math.ceil(settings.privateTtlMs) : 'inf';
+    await client.run(JOIN_POOL, keys.pool.namedIn, [keys.pool.list, life]);
+  }
+
   async #renew(): Promise<void> {
     const { client } = this.#parts.connection;
     if (!client) return;
@@ -203,6 +214,7 @@ export class Subscription implements Settling {
     try {
       const args = [...this.#arguments(), ...this.#parts.keys.members];
       const held = await client.run(RENEW, this.#registryKeys(), args);
+      if (this.#parts.keys.pool?.ephemeral === true) await this.#joinPool(client);
       if (held === 1) this.#leaseUntilMs = sinceMs + this.#parts.settings.leaseMs;
       else this.lose(leaseOver());
     } catch {

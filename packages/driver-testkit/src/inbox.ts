@@ -16,7 +16,7 @@ export interface InboxHost {
 
 /** A listener and what it has received. */
 export class Inbox {
-  readonly source: ServerSource;
+  readonly #source: ServerSource | undefined;
   /** All that arrived, in order of arrival; on an unsteady link without what came again. */
   readonly received: Delivery[] = [];
   readonly #host: InboxHost;
@@ -26,12 +26,22 @@ export class Inbox {
   #taken = 0;
   #onArrival: (() => void)[] = [];
 
-  /** @param ledger - on an unsteady link: of the whole test */
-  constructor(host: InboxHost, source: ServerSource, settling: Settling, ledger: Ledger | undefined) {
+  /** @param source - of a server; @param ledger - on an unsteady link: of the whole test */
+  constructor(
+    host: InboxHost,
+    source: ServerSource | undefined,
+    settling: Settling,
+    ledger: Ledger | undefined,
+  ) {
     this.#host = host;
-    this.source = source;
+    this.#source = source;
     this.#settling = settling;
     this.#repeats = ledger && new Repeats(ledger, (work, what) => host.until(work, what));
+  }
+
+  get source(): ServerSource {
+    if (this.#source) return this.#source;
+    throw new AssertionError({ message: "this inbox is no server's" });
   }
 
   get listener(): Listener {

@@ -7,6 +7,7 @@ import {
   type MaybePromise,
   secretId,
   type ServerSource,
+  type Source,
   type Transport,
   type TransportOptions,
   within,
@@ -115,12 +116,13 @@ export class Lab implements InboxHost {
 
   async listen(
     transport: Transport,
-    source: ServerSource,
+    source: Source,
     { credit = 100, settling = 'hold' }: { credit?: number; settling?: Settling } = {},
   ): Promise<Inbox> {
-    const inbox = new Inbox(this, source, settling, this.#ledger);
+    const server = 'topics' in source ? undefined : source;
+    const inbox = new Inbox(this, server, settling, this.#ledger);
     inbox.listener = await this.until(transport.listen(source, { credit }, inbox.onDelivery), 'listen()');
-    this.#sources.push({ transport, source });
+    if (server) this.#sources.push({ transport, source: server });
     return inbox;
   }
 

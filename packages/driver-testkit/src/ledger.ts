@@ -33,7 +33,7 @@ export class Ledger {
 
   /** The same attempt to send a text, counted unless it fails as *not sent*. */
   recorded(text: string, { kind }: Destination, publish: () => Promise<void>): () => Promise<void> {
-    const entry = this.#entry(text, kind === 'fanout');
+    const entry = this.#entry(text, kind === 'fanout' || kind === 'notification'); // each pool has a copy
     return async () => {
       entry.possible += 1; // it may arrive before it is confirmed
       try {

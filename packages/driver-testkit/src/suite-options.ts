@@ -95,6 +95,7 @@ const FEATURES = [
   'redelivered',
   'fanout',
   'durable',
+  'notifications',
   'crossProcess',
   'ordered',
   'isolatedNames',

@@ -6,6 +6,7 @@ import { fanout } from './groups/fanout.js';
 import { hostileNames } from './groups/hostile-names.js';
 import { lifecycle } from './groups/lifecycle.js';
 import { limits } from './groups/limits.js';
+import { notifications } from './groups/notifications.js';
 import { outage } from './groups/outage.js';
 import { reconnect } from './groups/reconnect.js';
 import { reply } from './groups/reply.js';
@@ -21,6 +22,7 @@ const GROUPS: readonly Group[] = [
   settling,
   reply,
   fanout,
+  notifications,
   lifecycle,
   serverLifecycle,
   expiry,

@@ -3,6 +3,7 @@ import {
   type Deadline,
   type Destination,
   type MessageBody,
+  type NotificationDestination,
   type ReplyDestination,
   type ServerSource,
   uniqueId,
@@ -67,6 +68,13 @@ export function toServer({ exchange, topic, server }: ServerSource): Destination
 
 export function toFanout({ exchange, topic }: Omit<ServerSource, 'server'>): Destination {
   return Object.freeze({ kind: 'fanout', exchange, topic });
+}
+
+export function toNotifications({
+  exchange,
+  topic,
+}: Omit<NotificationDestination, 'kind'>): NotificationDestination {
+  return Object.freeze({ kind: 'notification', exchange, topic });
 }
 
 export function toReply(address: string): ReplyDestination {

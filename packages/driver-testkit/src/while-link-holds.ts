@@ -14,12 +14,15 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
     'never more than 3 unsettled deliveries with that credit (AMQP-01, AMQP-39)',
     'deliveries can be settled after stop() (AMQP-39)',
     "RPC: with fetched: 'release' what has no slot yet goes to a sibling (AMQP-39)",
+    'what was not handled at stop() goes back for the others (decision 8)',
+    'what was not handled at stop() goes back for the others of its pool (decision 8)',
   ],
   'what was under way is marked as redelivered, too': [
     'a message that comes back is marked as redelivered, a fresh one is not (decision 1)',
   ],
   'an acknowledgement, a refusal or a removal that was under way may not have arrived': [
     'accept() says true, and what was accepted never comes again (AMQP-29)',
+    'a notification that was accepted never comes again (AMQP-29)',
     'RPC: a malformed message is refused once, and the server goes on (AMQP-29, AMQP-30)',
     'close() says that nothing is unconfirmed, and nothing arrives after it (AMQP-39, AMQP-40)',
     'RPC: what runs at stop() is finished and answered before wait() resolves (CORE-03)',

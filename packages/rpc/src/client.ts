@@ -1,5 +1,7 @@
 import type { Target } from '@ebbgate/core';
 import {
+  type CallerContext,
+  contextOf,
   currentContext,
   Deadline,
   InvalidTargetError,
@@ -16,15 +18,7 @@ import {
 import { requestMessage, type RequestSending, type RpcRequest } from './envelope.js';
 import { checkOptions, Prepared, type RpcClientOptions, type Shared } from './client-options.js';
 import { type ClientCall, compose, settling } from './interceptors.js';
-import {
-  type CallerContext,
-  checkSendOptions,
-  contextOf,
-  NO_OPTIONS,
-  plainArgs,
-  plainContext,
-  type SendOptions,
-} from './outgoing.js';
+import { checkSendOptions, NO_OPTIONS, plainArgs, plainContext, type SendOptions } from './outgoing.js';
 import { override, type PrepareOptions, type SendSettings } from './prepare.js';
 import type { ReplyWaiter } from './reply-waiters.js';
 import { type Route, routeOf } from './route.js';

@@ -1,5 +1,6 @@
+import type { CallerContext } from '@ebbgate/core';
 import type { ArgsInput, Contract, Method, Methods, ResultOutput } from './contract.js';
-import type { CallerContext, SendOptions } from './outgoing.js';
+import type { SendOptions } from './outgoing.js';
 import type { PrepareOptions } from './prepare.js';
 
 /** What a typed client needs of a client: RpcClient has it. */

@@ -1,18 +1,21 @@
-import { isUtf8 } from 'node:buffer';
 import {
-  copyPlain,
+  addContext,
+  type BodyForm,
+  contextSize,
   type ContextValues,
+  copyContext,
+  copyPlain,
   type Deadline,
+  decodeEnvelopedBytes,
   encodePlain,
   estimateSize,
-  type MessageBody,
+  LocalBody,
   type PlainObject,
   type PlainValue,
-  decodeEnvelopedObject,
+  readContext,
   SerializationError,
   uniqueId,
   type WireMessage,
-  wrapEnvelope,
 } from '@ebbgate/core';
 
 /** Characters of an id or a reply address; ours have 32 and less than 50. */
@@ -49,42 +52,7 @@ export interface RpcReply {
   readonly ending: boolean;
 }
 
-/** What a message needs to know of its content. */
-interface Form<T> {
-  /** The inner object of the wire, its members in oslo.messaging's order. */
-  toWire(content: T): Record<string, unknown>;
-  fork(content: T): T;
-  size(content: T): number;
-}
-
-/** A body that stays an object until somebody asks for its bytes. */
-class LocalBody<T> implements MessageBody {
-  readonly local: T;
-  readonly #form: Form<T>;
-  #bytes: Uint8Array | undefined;
-
-  constructor(local: T, form: Form<T>) {
-    this.local = local;
-    this.#form = form;
-  }
-
-  get size(): number {
-    return this.#bytes?.byteLength ?? this.#form.size(this.local);
-  }
-
-  encode(): Uint8Array {
-    this.#bytes ??= Buffer.from(wrapEnvelope(encodePlain(this.#form.toWire(this.local) as PlainObject))); // plain throughout
-    return this.#bytes;
-  }
-
-  fork(): MessageBody {
-    return new LocalBody(this.#form.fork(this.local), this.#form);
-  }
-}
-
-const CONTEXT_PREFIX = '_context_';
-
-const requestForm: Form<RpcRequest> = {
+const requestForm: BodyForm<RpcRequest> = {
   toWire: (request) => {
     const { method, args, namespace, version, msgId, replyTo, monitorMs } = request;
     const inner: Record<string, unknown> = { method, args };
@@ -96,18 +64,18 @@ const requestForm: Form<RpcRequest> = {
       inner['_timeout'] = monitorMs === undefined ? null : monitorMs / 1000;
     }
     inner['_unique_id'] = request.uniqueId;
-    for (const key of Object.keys(request.context)) inner[CONTEXT_PREFIX + key] = request.context[key];
+    addContext(inner, request.context);
     return inner;
   },
   fork: (request) => ({
     ...request,
     args: copyPlain(request.args),
-    context: ownContext(copyPlain(plainValues(request.context))),
+    context: copyContext(request.context),
   }),
-  size: (request) => 256 + estimateSize(request.args) + estimateSize(plainValues(request.context)),
+  size: (request) => 256 + estimateSize(request.args) + contextSize(request.context),
 };
 
-const replyForm: Form<RpcReply> = {
+const replyForm: BodyForm<RpcReply> = {
   toWire: ({ result, failure, ending, msgId }) => ({
     result,
     failure: failure === null || typeof failure === 'string' ? failure : encodePlain(failure),
@@ -147,7 +115,7 @@ export function replyMessage(reply: RpcReply): WireMessage {
 export function readRequest(message: WireMessage): RpcRequest {
   const { body } = message;
   if (body instanceof LocalBody && isRequest(body.local)) return body.local;
-  const inner = readInner(body.encode());
+  const inner = decodeEnvelopedBytes(body.encode());
   const method = inner['method'];
   if (typeof method !== 'string')
     throw new SerializationError('A request needs a text "method"', { path: 'method' });
@@ -173,7 +141,7 @@ export function readRequest(message: WireMessage): RpcRequest {
 export function readReply(message: WireMessage): RpcReply {
   const { body } = message;
   if (body instanceof LocalBody && !isRequest(body.local)) return body.local as RpcReply; // ours are requests or replies
-  const inner = readInner(body.encode());
+  const inner = decodeEnvelopedBytes(body.encode());
   const msgId = optionalId(inner, '_msg_id');
   if (msgId === undefined)
     throw new SerializationError('A reply needs a text "_msg_id"', { path: '_msg_id' });
@@ -187,17 +155,6 @@ export function readReply(message: WireMessage): RpcReply {
 
 function isRequest(local: unknown): local is RpcRequest {
   return typeof local === 'object' && local !== null && 'method' in local;
-}
-
-function readInner(bytes: Uint8Array): PlainObject {
-  const buffer = Buffer.isBuffer(bytes)
-    ? bytes
-    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const text = buffer.toString('utf8');
-  // What is not UTF-8 leaves this character behind; the converse is looked at where it is there.
-  if (text.includes('\ufffd') && !isUtf8(bytes))
-    throw new SerializationError('Cannot read the message: it is not UTF-8');
-  return decodeEnvelopedObject(text);
 }
 
 function own(inner: PlainObject, key: string): PlainValue | undefined {
@@ -235,22 +192,4 @@ function readArgs(args: PlainValue | undefined): PlainArgs {
 function readMonitor(timeout: PlainValue | undefined): number | undefined {
   const seconds = typeof timeout === 'string' ? Number(timeout) : timeout;
   return typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined;
-}
-
-function readContext(inner: PlainObject): ContextValues {
-  const context = Object.create(null) as Record<string, unknown>; // keyed by the wire
-  for (const key of Object.keys(inner)) {
-    if (key.startsWith(CONTEXT_PREFIX)) context[key.slice(CONTEXT_PREFIX.length)] = inner[key];
-  }
-  return context;
-}
-
-/** The members of a context, which were made plain when it was sent. */
-function plainValues(context: ContextValues): PlainObject {
-  return { ...context } as PlainObject;
-}
-
-/** A context that is the receiver's own: without a prototype, as one that came off a wire. */
-export function ownContext(values: PlainValue): ContextValues {
-  return Object.assign(Object.create(null) as Record<string, unknown>, values);
 }

@@ -1,3 +1,4 @@
+export type { CallerContext } from '@ebbgate/core';
 export {
   type AccessPolicy,
   type AnyFunction,
@@ -57,7 +58,7 @@ export {
   type ServerInterceptor,
   type ServerRequest,
 } from './interceptors.js';
-export type { CallerContext, SendOptions } from './outgoing.js';
+export type { SendOptions } from './outgoing.js';
 export type { PrepareOptions, RpcTransportOptions } from './prepare.js';
 export { type CallDiagnostic, rpcDiagnostics } from './rpc-diagnostics.js';
 export type { RpcServerOptions } from './server-options.js';

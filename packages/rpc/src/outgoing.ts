@@ -1,16 +1,13 @@
 import {
   type ContextValues,
-  currentContext,
+  ownContext,
   refuseUnknown,
-  RequestContext,
+  type RequestContext,
   SerializationError,
   type Serializer,
   toPlain,
 } from '@ebbgate/core';
-import { ownContext, type PlainArgs } from './envelope.js';
-
-/** What a caller may give as its context: members, a context, or nothing: the context of the request being served here. */
-export type CallerContext = RequestContext | ContextValues | undefined;
+import type { PlainArgs } from './envelope.js';
 
 /** What can be said of one call or cast. */
 export interface SendOptions {
@@ -20,7 +17,6 @@ export interface SendOptions {
   readonly detached?: boolean;
 }
 
-const EMPTY = new RequestContext();
 const NO_VALUES: ContextValues = Object.freeze(Object.create(null) as Record<string, unknown>);
 
 const SEND_OPTIONS = ['signal', 'detached'];
@@ -33,12 +29,6 @@ export const NO_OPTIONS: SendOptions = Object.freeze({});
  */
 export function checkSendOptions(options: SendOptions): void {
   if (options !== NO_OPTIONS) refuseUnknown(options, SEND_OPTIONS);
-}
-
-/** The context of a call from what its caller gave. */
-export function contextOf(given: CallerContext): RequestContext {
-  if (given instanceof RequestContext) return given;
-  return given ? new RequestContext(given) : (currentContext() ?? EMPTY);
 }
 
 /**

@@ -9,6 +9,7 @@ import {
   SerializationError,
   type Serializer,
   type ServerCounts,
+  type ServerSource,
   type ServerState,
   Target,
   type TargetOptions,
@@ -42,6 +43,7 @@ const pingEndpoint = Object.freeze({ [PING]: expose(() => 'pong') });
 export class RpcServer {
   /** What it listens to. */
   readonly target: Target;
+  readonly #source: ServerSource;
   readonly #server: MessageServer<Incoming>;
   readonly #dispatcher: RpcDispatcher;
   readonly #answers: Answers;
@@ -81,7 +83,8 @@ export class RpcServer {
         beforeAccept: ({ fault, seen }: Incoming) => (fault === undefined ? beforeAccept(seen) : undefined),
       }),
     };
-    this.#server = new MessageServer(transport, sourceOf(this.target, transport), handler, rest);
+    this.#source = sourceOf(this.target, transport);
+    this.#server = new MessageServer(transport, this.#source, handler, rest);
   }
 
   /** Where it is between `start()` and the end of `wait()`. */
@@ -131,7 +134,7 @@ export class RpcServer {
 
   #read(message: WireMessage): Incoming {
     const request = readRequest(message);
-    const { topic, server } = this.#server.source;
+    const { topic, server } = this.#source;
     let values: ContextValues = request.context;
     let fault: unknown;
     try {
@@ -205,7 +208,7 @@ export class RpcServer {
   }
 }
 
-function sourceOf(target: Target, transport: Transport): { exchange: string; topic: string; server: string } {
+function sourceOf(target: Target, transport: Transport): ServerSource {
   const { exchange = transport.controlExchange, topic, server } = target;
   if (topic === undefined || topic === '' || server === undefined || server === '') {
     throw new InvalidTargetError("A server's target must have topic and server names specified", target);

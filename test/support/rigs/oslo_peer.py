@@ -3,7 +3,8 @@
 Start: oslo_peer.py URL [JSON options: config_file, allowed_remote_exmods]
 Each command is {"id": N, "command": NAME, ...} and runs in a thread of its own; its answer is
 {"id": N, "result": ...} or {"id": N, "error": {type, module, mro, text, args}}.
-What a server is given to do is told as it starts: {"event": "handling", server, topic, namespace, method, context, args}.
+What a server is given to do is told as it starts: {"event": "handling", server, topic, namespace, method, context, args};
+of a listener to notifications the method is the priority, the topic the event type.
 It ends when stdin does.
 """
 
@@ -110,12 +111,30 @@ class Endpoint:
         return oslo_messaging.RPCClient(self._transport, target, timeout=timeout).call(ctxt, then, **args)
 
 
+def listening(name, priorities, requeue):
+    """An endpoint with a method for each priority, which hands back the first so many notifications."""
+    left = [requeue]
+
+    def handle(level):
+        def method(self, ctxt, publisher_id, event_type, payload, metadata):
+            args = {"publisher_id": publisher_id, "payload": payload, "metadata": metadata}
+            say({"event": "handling", "server": name, "topic": event_type, "namespace": None, "method": level,
+                 "context": ctxt, "args": args})
+            left[0] -= 1
+            return oslo_messaging.NotificationResult.REQUEUE if left[0] >= 0 else None
+        return method
+
+    return type("Listening", (), {level: handle(level) for level in priorities})()
+
+
 class Peer:
     def __init__(self, url, options):
         config = options.get("config_file")
         # The global object, called once: with one of its own the library fails at the first call.
         cfg.CONF(["--config-file", config] if config else [], project="ebbgate-peer")
         exmods = options.get("allowed_remote_exmods") or []
+        self._url = url
+        self._notification_transport = None
         self.transport = oslo_messaging.get_rpc_transport(cfg.CONF, url, allowed_remote_exmods=exmods)
 
     def start_server(self, topic, server, exchange=None, endpoints=None, name=None, access_policy=None):
@@ -130,6 +149,21 @@ class Peer:
         )
         running.start()
         SERVERS[name or server] = running
+
+    def start_listener(self, name, topics, priorities, pool=None, requeue=0):
+        targets = [oslo_messaging.Target(topic=topic) for topic in topics]
+        running = oslo_messaging.get_notification_listener(
+            self._notifications(), targets, [listening(name, priorities, requeue)], executor="threading",
+            allow_requeue=True, pool=pool
+        )
+        running.start()
+        SERVERS[name] = running
+
+    def notify(self, driver, priority, event_type, payload, topics, publisher_id=None, context=None):
+        notifier = oslo_messaging.Notifier(
+            self._notifications(), publisher_id=publisher_id, driver=driver, topics=topics
+        )
+        getattr(notifier, priority)(context or {}, event_type, payload)
 
     def stop_server(self, name):
         SERVERS[name].stop()
@@ -152,6 +186,12 @@ class Peer:
     def ready(self):
         return oslo_messaging.__name__
 
+    def _notifications(self):
+        with LOCK:
+            if self._notification_transport is None:
+                self._notification_transport = oslo_messaging.get_notification_transport(cfg.CONF, self._url)
+            return self._notification_transport
+
     def _client(self, topic, fanout=None, timeout=None, call_monitor_timeout=None, version_cap=None, retry=None,
                 at_least_once=False, **target):
         """`target`: exchange, server, namespace, version."""
@@ -168,7 +208,8 @@ class Peer:
 
 
 COMMANDS = {
-    "start_server", "stop_server", "wait_server", "call", "cast", "fanout", "release", "ready",
+    "start_server", "stop_server", "wait_server", "call", "cast", "fanout", "release", "ready", "start_listener",
+    "notify",
 }
 
 

@@ -39,9 +39,33 @@ export interface OsloServer {
   readonly access_policy?: 'LegacyRPCAccessPolicy' | 'DefaultRPCAccessPolicy' | 'ExplicitRPCAccessPolicy';
 }
 
+/** A listener to notifications. */
+export interface OsloListener {
+  /** By which `stop_server` and `wait_server` know it. */
+  readonly name: string;
+  readonly topics: readonly string[];
+  readonly priorities: readonly string[];
+  readonly pool?: string;
+  /** It hands back the first so many. */
+  readonly requeue?: number;
+}
+
+/** A notification, and how it is sent. */
+export interface OsloNotification {
+  readonly driver: 'messaging' | 'messagingv2';
+  readonly priority: string;
+  readonly event_type: string;
+  readonly payload: unknown;
+  readonly topics: readonly string[];
+  readonly publisher_id?: string;
+  readonly context?: Readonly<Record<string, unknown>>;
+}
+
 /** What the peer can be told. */
 export type OsloCommand =
   | ({ readonly command: 'start_server' } & OsloServer)
+  | ({ readonly command: 'start_listener' } & OsloListener)
+  | ({ readonly command: 'notify' } & OsloNotification)
   | { readonly command: 'stop_server' | 'wait_server'; readonly name: string }
   | ({ readonly command: 'call' | 'cast' | 'fanout' } & OsloCall)
   /** Lets the method `hold` return that was called with this key. */

@@ -1,4 +1,4 @@
-import { createTransport, type Transport } from '@ebbgate/core';
+import { createTransport, sourceNames, type Transport } from '@ebbgate/core';
 import { NO_NOTIFICATIONS, OperationAbortedError } from '@ebbgate/compute';
 import { RpcClient, RpcServer } from '@ebbgate/rpc';
 import { expect } from 'chai';
@@ -18,7 +18,8 @@ describe('hosts that share a transport', () => {
       const listened = (): readonly string[] =>
         transport
           .status()
-          .listeners.map(({ source }) => `${source.topic}.${source.server}`)
+          .listeners.map(({ source }) => sourceNames(source))
+          .map(({ topic, server }) => `${topic}.${server}`)
           .sort();
       const before = listened();
       expect(before).to.include(`compute.${SOURCE}`).and.include(`compute-ops.${SOURCE}`);
@@ -50,7 +51,9 @@ describe('hosts that share a transport', () => {
       const { transport } = test.cloud.computeApi;
       await test.crash(SOURCE);
       expect(transport.state).to.equal('open');
-      expect(transport.status().listeners.some(({ source }) => source.server === SOURCE)).to.equal(false);
+      expect(
+        transport.status().listeners.some(({ source }) => sourceNames(source).server === SOURCE),
+      ).to.equal(false);
       await test.revive(SOURCE);
       await test.becomes(uuid, 'active/-');
       expect(test.cloud.hypervisors.locate(uuid)).to.have.length(1);

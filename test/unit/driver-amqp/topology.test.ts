@@ -205,13 +205,13 @@ describe('the topology', () => {
       SOURCE,
       'u',
     );
-    expect(Object.entries(queues[0].queue.options.arguments)).to.deep.equal([
+    expect(Object.entries(queues[0]?.queue.options.arguments ?? {})).to.deep.equal([
       ['x-queue-type', 'quorum'],
       ['x-delivery-limit', { '!': 'int', value: -1 }],
       ['x-max-in-memory-length', { '!': 'int', value: 7 }],
       ['x-max-in-memory-bytes', { '!': 'long', value: 2 ** 32 }],
     ]);
-    expect(queues[2].queue.options.arguments).to.deep.equal({
+    expect(queues[2]?.queue.options.arguments).to.deep.equal({
       'x-expires': { '!': 'long', value: 4_000_000_000 },
     });
   });

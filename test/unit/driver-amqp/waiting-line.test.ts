@@ -13,6 +13,7 @@ const turnOfTheLoop = (): Promise<void> => new Promise((resolve) => setImmediate
 function outgoing(bytes: number): Outgoing {
   return {
     exchange: undefined,
+    queue: undefined,
     routingKey: '',
     body: Buffer.alloc(bytes),
     properties: {},

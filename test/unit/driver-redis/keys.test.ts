@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { consumerName, encodeName, Keys } from '#driver-redis/keys.js';
-import { sourceKeys } from '#driver-redis/source-keys.js';
+import { heldBy, sourceKeys } from '#driver-redis/source-keys.js';
 
 const keys = new Keys('ebbgate');
 const text = fc.string({ unit: 'binary' });
@@ -27,12 +27,12 @@ describe('the keys of the Redis driver', () => {
   });
 
   it('of one listener share a hash tag, and with it a slot of a cluster', () => {
-    const { queues, bells, leases, declared, subscribers, ownBell, held } = sourceKeys(
+    const { queues, bells, leases, declared, subscribers, ownBell, base } = sourceKeys(
       keys,
       { exchange: 'e{x}', topic: '}t{', server: '{s}' },
       '0a',
     );
-    const tags = [...queues, ...bells, leases, declared, subscribers, ownBell, held('a/b/1')].map(
+    const tags = [...queues, ...bells, leases, declared, subscribers, ownBell, heldBy(base, 'a/b/1')].map(
       (key) => /\{([^}]*)\}/.exec(key)?.[1],
     );
     expect(new Set(tags)).to.deep.equal(new Set(['e%7Bx%7D/%7Dt%7B']));

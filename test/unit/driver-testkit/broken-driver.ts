@@ -11,6 +11,7 @@ import {
   type ListenOptions,
   type MaybePromise,
   memoryDriver,
+  type NotificationSource,
   type PublishOptions,
   type ReplyQueue,
   type ServerSource,
@@ -49,6 +50,15 @@ export class WrappedDriver implements Driver {
 
   listen(source: ServerSource, options: ListenOptions, onDelivery: OnDelivery): Promise<Listener> {
     return this.inner.listen(source, options, onDelivery);
+  }
+
+  listenForNotifications(
+    source: NotificationSource,
+    options: ListenOptions,
+    onDelivery: OnDelivery,
+  ): Promise<Listener> {
+    if (!this.inner.listenForNotifications) throw new TypeError('The driver within has no notifications');
+    return this.inner.listenForNotifications(source, options, onDelivery);
   }
 
   openReplyQueue(onReply: (message: WireMessage) => void): Promise<ReplyQueue> {

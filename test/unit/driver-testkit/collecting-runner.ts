@@ -31,7 +31,7 @@ export function collector(): {
 }
 
 /** Groups whose tests strike the whole broker, and so run one after another. */
-const ALONE = new Set(['reconnect', 'outage', 'limits']);
+const ALONE = new Set(['reconnect', 'outage', 'limits', 'notifications']);
 
 /** Titles of the tests that a driver fails, of those that `chosen` takes. It has a broker of its own. */
 export async function failuresOf(

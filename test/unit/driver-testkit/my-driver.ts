@@ -4,7 +4,8 @@ import { Client } from './broker-client.js';
 
 const features: core.DriverFeatures = {
   ...{ undeliverable: true, expiry: false, release: true, redelivered: true, fanout: true },
-  ...{ durable: false, crossProcess: true, ordered: true, isolatedNames: true, maxMessageBytes: 2 ** 23 },
+  ...{ notifications: false, durable: false, crossProcess: true },
+  ...{ ordered: true, isolatedNames: true, maxMessageBytes: 2 ** 23 },
 };
 
 class MyDriver implements core.Driver {

@@ -127,6 +127,7 @@ describe('driverSuite', () => {
       release: false,
       redelivered: false,
       fanout: false,
+      notifications: false,
       ordered: false,
       isolatedNames: false,
     };

@@ -1,5 +1,5 @@
 import { ConfigurationError, RequestContext } from '@ebbgate/core';
-import { defineEvents, EVENT_PRIORITIES, EventValidationError, type ReceivedEvent } from '@ebbgate/notify';
+import { defineEvents, PRIORITIES, EventValidationError, type ReceivedEvent } from '@ebbgate/notify';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { z } from 'zod';
@@ -21,7 +21,7 @@ function recorder(): {
   readonly notifier: Parameters<typeof catalogue.notifier<RequestContext>>[0];
 } {
   const sent: Sent[] = [];
-  const methods = EVENT_PRIORITIES.map((priority) => [
+  const methods = PRIORITIES.map((priority) => [
     priority,
     async (ctxt: RequestContext, type: string, payload: unknown) => {
       sent.push([priority, ctxt, type, payload]);

@@ -1,6 +1,6 @@
 import { defineContract, method } from '#rpc/contract.js';
 import { contractClient, type ContractCaller } from '#rpc/contract-client.js';
-import type { CallerContext } from '#rpc/outgoing.js';
+import type { CallerContext } from '@ebbgate/rpc';
 import type { PrepareOptions } from '#rpc/prepare.js';
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';

@@ -1,4 +1,6 @@
-import { ConfigurationError, type Logger, type Transport } from '@ebbgate/core';
+import type { Logger, Transport } from '@ebbgate/core';
+import { Notifier } from '@ebbgate/notify';
+import { COMPUTE_EVENTS } from '../notifications/compute-catalogue.js';
 import type { NotificationSink } from '../notifications/notification-outbox.js';
 import {
   NO_NOTIFICATIONS,
@@ -31,6 +33,10 @@ function logSink(logger: Logger): NotificationSink {
   };
 }
 
-function brokerSink(_transport: Transport, { notificationTopic }: NotificationFlags): NotificationSink {
-  throw new ConfigurationError(`Notifications cannot be sent to ${notificationTopic} yet`);
+function brokerSink(transport: Transport, { notificationTopic }: NotificationFlags): NotificationSink {
+  const notifier = new Notifier(transport, { topics: [notificationTopic] });
+  return {
+    send: ({ context, publisherId, eventType, priority, payload }) =>
+      COMPUTE_EVENTS.notifier(notifier.prepare({ publisherId }))[priority](context, eventType, payload),
+  };
 }

@@ -1,8 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Destination, ServerSource } from '../driver.js';
+import type { Destination, NotificationDestination, NotificationSource, ServerSource } from '../driver.js';
 import { BackpressureError, MessageUndeliverableError } from '../errors.js';
 import type { WireMessage } from '../message.js';
 import type { MemoryConsumer, Rounds } from './consumer.js';
+import { joined } from './joined-names.js';
+import { NotificationQueues } from './notification-queues.js';
 import { MemoryQueue } from './queue.js';
 
 /** Bounds of one queue; beyond them a send is refused, nothing that is stored is dropped. */
@@ -31,11 +33,6 @@ const LOOK_AFTER = 8;
 /** Runs what it is given outside any caller's async context: a handler must not find its sender's. */
 const outside = AsyncLocalStorage.snapshot();
 
-/** One name from two: `a.b` + `c` is not `a` + `b.c`, whatever they hold. */
-function joined(...parts: readonly string[]): string {
-  return parts.map((part) => `${String(part.length)}:${part}`).join('');
-}
-
 /**
  * A broker in the process: queues by topic and by server, fanout, reply boxes. Declaring is explicit and lasting, as on
  * a network broker: a queue is there from the first `listen` on, also while nobody listens.
@@ -44,6 +41,7 @@ export class MemoryBroker implements Rounds {
   readonly limits: MemoryLimits;
   readonly #queues = new Map<string, MemoryQueue>();
   readonly #fanouts = new Map<string, Set<MemoryQueue>>();
+  readonly #notifications = new NotificationQueues();
   readonly #boxes = new Map<string, ReplyBox>();
   readonly #fullBoxes: ReplyBox[] = [];
   #due: MemoryQueue[] = [];
@@ -79,6 +77,16 @@ export class MemoryBroker implements Rounds {
     if (subscribers?.size === 0) this.#fanouts.delete(topic);
   }
 
+  /** The queues of a listener to notifications, declared if they were not. */
+  declareNotifications(source: NotificationSource): MemoryQueue[] {
+    return this.#notifications.declare(source);
+  }
+
+  /** Removes the queue of a pool that was one listener's alone, and what is in it. */
+  removePool(queue: MemoryQueue): void {
+    this.#notifications.remove(queue);
+  }
+
   /** The queue of a destination; undefined when it was never declared. */
   find(destination: Destination): MemoryQueue | undefined {
     if (destination.kind === 'topic')
@@ -98,11 +106,12 @@ export class MemoryBroker implements Rounds {
 
   /** A copy for each server of the topic, or, when one has no room, for nobody; no server is no error. The topic's servers share it over all exchanges, as on RabbitMQ. */
   storeFanout(topic: string, message: WireMessage): void {
-    const queues = this.#fanouts.get(topic) ?? [];
-    for (const queue of queues) this.#checkRoom(queue, message);
-    for (const queue of queues) {
-      this.store(queue, { ...message, body: message.body.fork() });
-    }
+    this.#storeCopies(this.#fanouts.get(topic) ?? [], message);
+  }
+
+  /** Into the queue of its topic, and a copy into each pool; when one has no room, into none. */
+  storeNotification(destination: Omit<NotificationDestination, 'kind'>, message: WireMessage): void {
+    this.#storeCopies(this.#notifications.of(destination), message);
   }
 
   openReplyBox(address: string, onReply: (message: WireMessage) => void): ReplyBox {
@@ -158,6 +167,11 @@ export class MemoryBroker implements Rounds {
     const queue = new MemoryQueue(name);
     this.#queues.set(name, queue);
     return queue;
+  }
+
+  #storeCopies(queues: Iterable<MemoryQueue>, message: WireMessage): void {
+    for (const queue of queues) this.#checkRoom(queue, message);
+    for (const queue of queues) this.store(queue, { ...message, body: message.body.fork() });
   }
 
   #checkRoom(queue: MemoryQueue, message: WireMessage): void {

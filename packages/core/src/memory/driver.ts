@@ -8,19 +8,21 @@ import type {
   ListenOptions,
   Listener,
   MaybePromise,
+  NotificationSource,
   PublishOptions,
   ReplyQueue,
   ServerSource,
 } from '../driver.js';
 import type { Deadline } from '../deadline.js';
-import { ConfigurationError, MessageDeliveryError, MessageUndeliverableError } from '../errors.js';
+import { MessageDeliveryError, MessageUndeliverableError } from '../errors.js';
 import type { DriverFeatures } from '../features.js';
 import { secretId } from '../ids.js';
 import type { WireMessage } from '../message.js';
 import type { TransportUrl } from '../transport-url.js';
 import type { MemoryBroker, MemoryLimits, ReplyBox } from './broker.js';
 import { MemoryConnection } from './connection.js';
-import { MemoryListener } from './listener.js';
+import { limitsOf } from './limits.js';
+import { type Declared, MemoryListener } from './listener.js';
 import type { MemoryQueue } from './queue.js';
 import { acquireBroker, releaseBroker } from './registry.js';
 
@@ -30,6 +32,7 @@ const FEATURES: DriverFeatures = Object.freeze({
   release: true,
   redelivered: true,
   fanout: true,
+  notifications: true,
   durable: false,
   crossProcess: false,
   ordered: true,
@@ -104,16 +107,25 @@ export class MemoryDriver implements Driver {
     onDelivery: (delivery: Delivery) => void,
   ): Promise<Listener> {
     const broker = this.#usable ?? (await this.#whenUsable());
-    const listener = new MemoryListener(
-      broker,
-      this.connection,
-      this.#context.events,
-      source,
-      options,
-      onDelivery,
-    );
-    this.listeners.add(listener);
-    return new ClosingListener(listener, this.listeners);
+    const queues = broker.declare(source);
+    const remove = (): void => {
+      const fanout = queues.at(-1);
+      if (fanout) broker.removeFanout(source.topic, fanout);
+    };
+    return this.#listen(broker, { source, queues, remove }, options, onDelivery);
+  }
+
+  async listenForNotifications(
+    source: NotificationSource,
+    options: ListenOptions,
+    onDelivery: (delivery: Delivery) => void,
+  ): Promise<Listener> {
+    const broker = this.#usable ?? (await this.#whenUsable());
+    const queues = broker.declareNotifications(source);
+    const remove = (): void => {
+      if (source.ephemeral) for (const queue of queues) broker.removePool(queue);
+    };
+    return this.#listen(broker, { source, queues, remove }, options, onDelivery);
   }
 
   async openReplyQueue(onReply: (message: WireMessage) => void): Promise<ReplyQueue> {
@@ -140,6 +152,18 @@ export class MemoryDriver implements Driver {
     return { address: box.address, close };
   }
 
+  #listen(
+    broker: MemoryBroker,
+    declared: Declared,
+    options: ListenOptions,
+    onDelivery: (delivery: Delivery) => void,
+  ): Listener {
+    const { events } = this.#context;
+    const listener = new MemoryListener(broker, this.connection, events, declared, options, onDelivery);
+    this.listeners.add(listener);
+    return new ClosingListener(listener, this.listeners);
+  }
+
   /** The broker, when it can be used at once. */
   get #usable(): MemoryBroker | undefined {
     return this.connection.up && !this.#broker?.stalled ? this.#broker : undefined;
@@ -164,6 +188,10 @@ export class MemoryDriver implements Driver {
     if (this.#limits.maxMessageBytes !== Infinity) this.#checkSize(message);
     if (destination.kind === 'fanout') {
       broker.storeFanout(destination.topic, message);
+      return;
+    }
+    if (destination.kind === 'notification') {
+      broker.storeNotification(destination, message);
       return;
     }
     if (destination.kind === 'reply') {
@@ -237,31 +265,6 @@ function named(destination: {
 }): string {
   const { exchange, topic, server } = destination;
   return `topic "${topic}"${server === undefined ? '' : `, server "${server}"`} of exchange "${exchange}"`;
-}
-
-/** Options of a memory URL and their defaults. */
-const OPTIONS: ReadonlyMap<string, keyof MemoryLimits> = new Map([
-  ['max_queue_length', 'maxQueueLength'],
-  ['max_queue_bytes', 'maxQueueBytes'],
-  ['max_message_bytes', 'maxMessageBytes'],
-]);
-
-function limitsOf(url: TransportUrl): MemoryLimits {
-  const limits = { maxQueueLength: 1_000_000, maxQueueBytes: 1024 ** 3, maxMessageBytes: Infinity };
-  for (const [name, text] of url.query) {
-    const option = OPTIONS.get(name);
-    if (!option) {
-      throw new ConfigurationError(
-        `The memory driver has no option "${name}"; it has ${[...OPTIONS.keys()].join(', ')}`,
-      );
-    }
-    const value = Number(text);
-    if (!Number.isSafeInteger(value) || value < 1) {
-      throw new ConfigurationError(`${name} must be a whole number of at least 1, not "${text}"`);
-    }
-    limits[option] = value;
-  }
-  return limits;
 }
 
 /**

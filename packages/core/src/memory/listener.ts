@@ -1,11 +1,4 @@
-import type {
-  Delivery,
-  DriverEvents,
-  ListenOptions,
-  Listener,
-  ListenerStatus,
-  ServerSource,
-} from '../driver.js';
+import type { Delivery, DriverEvents, ListenOptions, Listener, ListenerStatus, Source } from '../driver.js';
 import type { MemoryBroker } from './broker.js';
 import type { Attached, MemoryConnection } from './connection.js';
 import { MemoryConsumer } from './consumer.js';
@@ -14,13 +7,18 @@ import type { MemoryQueue } from './queue.js';
 /** Whether the owner wants messages. What the broker does is this and the connection together. */
 type Wish = 'listen' | 'pause' | 'stop' | 'closed';
 
-/** A server's subscription to its three queues. */
+/** The queues of a source, and how what belongs to the listener alone is removed. */
+export interface Declared {
+  readonly source: Source;
+  readonly queues: readonly MemoryQueue[];
+  remove(): void;
+}
+
+/** A subscription to the queues of a source. */
 export class MemoryListener implements Listener, Attached {
-  readonly #broker: MemoryBroker;
   readonly #connection: MemoryConnection;
   readonly #events: DriverEvents;
-  readonly #source: ServerSource;
-  readonly #queues: readonly MemoryQueue[];
+  readonly #declared: Declared;
   readonly #consumer: MemoryConsumer;
   #wish: Wish = 'listen';
 
@@ -28,23 +26,21 @@ export class MemoryListener implements Listener, Attached {
     broker: MemoryBroker,
     connection: MemoryConnection,
     events: DriverEvents,
-    source: ServerSource,
+    declared: Declared,
     options: ListenOptions,
     onDelivery: (delivery: Delivery) => void,
   ) {
-    this.#broker = broker;
     this.#connection = connection;
     this.#events = events;
-    this.#source = source;
-    this.#queues = broker.declare(source);
+    this.#declared = declared;
     this.#consumer = new MemoryConsumer(broker, options.credit, onDelivery);
-    this.#consumer.queues.push(...this.#queues);
+    this.#consumer.queues.push(...declared.queues);
     connection.attached.add(this);
     this.#apply();
   }
 
   get status(): ListenerStatus {
-    return { source: this.#source, subscribed: this.#consumer.active };
+    return { source: this.#declared.source, subscribed: this.#consumer.active };
   }
 
   stop(): Promise<void> {
@@ -65,8 +61,7 @@ export class MemoryListener implements Listener, Attached {
     this.#apply();
     this.#consumer.drop();
     this.#connection.attached.delete(this);
-    const fanout = this.#queues.at(-1);
-    if (fanout) this.#broker.removeFanout(this.#source.topic, fanout);
+    this.#declared.remove();
     return Promise.resolve([]);
   }
 
@@ -103,12 +98,12 @@ export class MemoryListener implements Listener, Attached {
 
   #attach(): void {
     this.#consumer.active = true;
-    for (const queue of this.#queues) queue.attach(this.#consumer);
+    for (const queue of this.#declared.queues) queue.attach(this.#consumer);
     this.#consumer.wake();
   }
 
   #detach(): void {
     this.#consumer.active = false;
-    for (const queue of this.#queues) queue.detach(this.#consumer);
+    for (const queue of this.#declared.queues) queue.detach(this.#consumer);
   }
 }

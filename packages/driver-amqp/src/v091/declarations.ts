@@ -1,10 +1,16 @@
 import { type Logger, redactedCause } from '@ebbgate/core';
 import type { Channel, ChannelModel } from 'amqplib';
-import type { ExchangeDeclaration } from '../topology.js';
+import type { ExchangeDeclaration, QueueDeclaration } from '../topology.js';
 import { openChannel } from './channel.js';
 
+/** What a message needs at the broker: its exchange, and for a notification a queue, which is bound by its own name. */
+export interface Needed {
+  readonly exchange: ExchangeDeclaration | undefined;
+  readonly queue: QueueDeclaration | undefined;
+}
+
 /**
- * The exchanges that were declared on one connection, each once. On a channel of their own, one after the other: a
+ * The exchanges and queues that were declared on one connection, each once. On a channel of their own, one after the other: a
  * conflict closes that channel, and must take nothing with it that is under way.
  */
 export class Declarations {
@@ -22,8 +28,8 @@ export class Declarations {
     this.#logger = logger;
   }
 
-  has(name: string): boolean {
-    return this.#known.get(name) === true;
+  has({ exchange, queue }: Needed): boolean {
+    return exchange === undefined || this.#known.get(keyOf(exchange, queue)) === true;
   }
 
   /** To be declared again before the next publish. */
@@ -32,27 +38,32 @@ export class Declarations {
   }
 
   /** Resolves when the broker has it; rejects with what amqplib says. */
-  async declare(exchange: ExchangeDeclaration): Promise<void> {
-    const { name } = exchange;
-    const known = this.#known.get(name);
+  async declare({ exchange, queue }: Needed): Promise<void> {
+    if (!exchange) return;
+    const key = keyOf(exchange, queue);
+    const known = this.#known.get(key);
     if (known === true) return;
-    const declaring = known ?? this.#next(exchange);
-    this.#known.set(name, declaring);
+    const declaring = known ?? this.#next(exchange, queue);
+    this.#known.set(key, declaring);
     try {
       await declaring;
-      if (this.#known.get(name) === declaring) this.#known.set(name, true);
+      if (this.#known.get(key) === declaring) this.#known.set(key, true);
     } catch (error) {
-      if (this.#known.get(name) === declaring) this.#known.delete(name);
+      if (this.#known.get(key) === declaring) this.#known.delete(key);
       throw error;
     }
   }
 
-  #next({ name, type, options }: ExchangeDeclaration): Promise<void> {
+  #next({ name, type, options }: ExchangeDeclaration, queue: QueueDeclaration | undefined): Promise<void> {
     const work = this.#last.then(async () => {
       const channel = await this.#open();
       this.#asking = true;
       try {
         await channel.assertExchange(name, type, options);
+        if (queue) {
+          await channel.assertQueue(queue.name, queue.options);
+          await channel.bindQueue(queue.name, name, queue.name);
+        }
         this.#tell(); // it may have ended in the same packet as the answer
       } finally {
         this.#asking = false;
@@ -86,4 +97,9 @@ export class Declarations {
       );
     this.#endedBy = undefined;
   }
+}
+
+/** A name of the broker's has no line break: it is encoded. */
+function keyOf({ name }: ExchangeDeclaration, queue: QueueDeclaration | undefined): string {
+  return queue ? `${name}\n${queue.name}` : name;
 }

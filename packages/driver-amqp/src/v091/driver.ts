@@ -11,14 +11,16 @@ import {
   type Listener,
   type ListenOptions,
   MessageDeliveryError,
+  type NotificationSource,
   type PublishOptions,
   type ReplyQueue,
   type ServerSource,
+  type Source,
   type WireMessage,
 } from '@ebbgate/core';
 import type { RabbitSettings } from '../options.js';
 import { publishProperties } from '../properties.js';
-import { RabbitTopology } from '../topology.js';
+import { RabbitTopology, type SourceTopology } from '../topology.js';
 import { BrokerConnection } from './connection.js';
 import { ConsumingConnections } from './consuming-connections.js';
 import { RabbitListener } from './listener.js';
@@ -33,6 +35,7 @@ const FEATURES: Omit<DriverFeatures, 'maxMessageBytes'> = Object.freeze({
   release: true,
   redelivered: true,
   fanout: true,
+  notifications: true,
   durable: true,
   crossProcess: true,
   ordered: true,
@@ -118,7 +121,7 @@ export class RabbitDriver implements Driver {
   }
 
   publish(destination: Destination, message: WireMessage, options: PublishOptions): Promise<void> {
-    const { exchange, routingKey, canReturn } = this.#topology.route(destination);
+    const { exchange, routingKey, queue, canReturn } = this.#topology.route(destination);
     const isReply = destination.kind === 'reply';
     const kind = { isReply, isMandatory: options.mandatory && canReturn };
     const { body, properties } = publishProperties(message, this.#settings, kind);
@@ -127,6 +130,7 @@ export class RabbitDriver implements Driver {
     const outgoing = {
       exchange,
       routingKey,
+      queue,
       body,
       properties,
       deadline: options.deadline,
@@ -142,7 +146,23 @@ export class RabbitDriver implements Driver {
     options: ListenOptions,
     onDelivery: (delivery: Delivery) => void,
   ): Promise<Listener> {
-    const topology = await this.#topology.ofSource(source);
+    return this.#listen(source, await this.#topology.ofSource(source), options, onDelivery);
+  }
+
+  async listenForNotifications(
+    source: NotificationSource,
+    options: ListenOptions,
+    onDelivery: (delivery: Delivery) => void,
+  ): Promise<Listener> {
+    return this.#listen(source, this.#topology.ofNotifications(source), options, onDelivery);
+  }
+
+  async #listen(
+    source: Source,
+    topology: SourceTopology,
+    options: ListenOptions,
+    onDelivery: (delivery: Delivery) => void,
+  ): Promise<Listener> {
     const listener = new RabbitListener({
       connection: this.#consuming.forServer(),
       settings: this.#settings,

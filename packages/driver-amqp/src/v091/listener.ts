@@ -6,7 +6,8 @@ import {
   type Listener,
   type ListenerStatus,
   RetryPause,
-  type ServerSource,
+  type Source,
+  sourceNames,
   within,
 } from '@ebbgate/core';
 import type { ChannelModel } from 'amqplib';
@@ -28,14 +29,14 @@ export interface ListenerParts {
   readonly connection: BrokerConnection;
   readonly settings: RabbitSettings;
   readonly events: DriverEvents;
-  readonly source: ServerSource;
+  readonly source: Source;
   readonly topology: SourceTopology;
   readonly credit: number;
   readonly onDelivery: (delivery: Delivery) => void;
   readonly onClosed: () => void;
 }
 
-/** A server's consumers. They come back after the loss of their channel, their connection, or a cancel by the broker. */
+/** The consumers of a source. They come back after the loss of their channel, their connection, or a cancel by the broker. */
 export class RabbitListener implements Listener, ConnectionUser {
   readonly #parts: ListenerParts;
   /** Ends the pause before the next try. */
@@ -148,10 +149,11 @@ export class RabbitListener implements Listener, ConnectionUser {
     if (this.#silent) void work.catch(() => undefined);
     this.#subscribed = false;
     this.#parts.onClosed();
-    const name = `${source.topic}.${source.server}`;
     return isConfirmed
       ? []
-      : [`The broker did not confirm the acknowledgements and the end of the consumers of ${name}`];
+      : [
+          `The broker did not confirm the acknowledgements and the end of the consumers for ${sourceNames(source).text}`,
+        ];
   }
 
   /** No more messages: what was fetched can still be settled, so the channel stays. */
@@ -213,8 +215,7 @@ export class RabbitListener implements Listener, ConnectionUser {
 
   /** The broker has refused: final for a start, else tried again, each time later. */
   async #failed(error: unknown): Promise<void> {
-    const { topic, server } = this.#parts.source;
-    const failure = asBrokerError(error, `Cannot consume for topic "${topic}", server "${server}"`);
+    const failure = asBrokerError(error, `Cannot consume for ${sourceNames(this.#parts.source).text}`);
     const isFinal = failure instanceof ConfigurationError || failure instanceof AuthenticationError;
     if (isFinal && !this.#started) this.#first.reject(failure);
     else this.#parts.events.error(failure);

@@ -9,13 +9,12 @@ import {
 } from '@ebbgate/core';
 import { type ChannelModel, IllegalOperationError } from 'amqplib';
 import { asBrokerError, isNotFound, isRefused } from '../broker-errors.js';
-import type { ExchangeDeclaration } from '../topology.js';
 import { ChannelNotOpenedError, openConfirmChannel } from './channel.js';
 import { type BrokerConnection, closedError, type ConnectionUser } from './connection.js';
 import { Declarations } from './declarations.js';
 import { PublishChannel } from './publish-channel.js';
 import { SendRoom } from './send-room.js';
-import { type Outgoing, SendAgain, type Unconfirmed } from './unconfirmed.js';
+import { DeclareAgain, type Outgoing, SendAgain, type Unconfirmed } from './unconfirmed.js';
 
 /** So many channels may one message outlive: perhaps it is the one that ends them. */
 const MOST_CHANNELS = 3;
@@ -68,12 +67,11 @@ export class Publisher implements ConnectionUser {
 
   send(outgoing: Outgoing): Promise<void> {
     const channel = this.#channel;
-    const { exchange } = outgoing;
     const ready =
       channel !== undefined &&
       !this.#room.isTaken &&
       this.#connection.state === 'connected' &&
-      (exchange === undefined || this.#declarations?.has(exchange.name) === true);
+      (outgoing.exchange === undefined || this.#declarations?.has(outgoing) === true);
     return ready ? this.#write(channel, outgoing, true) : this.#sendWhenReady(outgoing);
   }
 
@@ -98,14 +96,12 @@ export class Publisher implements ConnectionUser {
     }
   }
 
-  async #beforeRetry(
-    { retry, deadline }: Outgoing,
-    failed: number,
-    { cause, message }: SendAgain,
-  ): Promise<void> {
+  async #beforeRetry({ retry, deadline }: Outgoing, failed: number, last: SendAgain): Promise<void> {
+    const { cause, message } = last;
     const isChannels = cause !== undefined && failed > MOST_CHANNELS;
     if (isChannels || deadline.expired || (retry !== undefined && failed > retry))
       throw new MessageDeliveryError(`The broker did not take the message: ${message}`, { cause });
+    if (last instanceof DeclareAgain) this.#declarations?.forget();
     // The first time at once; a broker that ends every channel must not be asked at full speed.
     if (failed < 2) return;
     const ms = Math.min(10 * 2 ** failed, 1000, deadline.remainingMs);
@@ -114,12 +110,12 @@ export class Publisher implements ConnectionUser {
 
   /** A channel that can be written to, the exchange declared. */
   async #ready(outgoing: Outgoing): Promise<PublishChannel> {
-    const { deadline, retry, exchange } = outgoing;
+    const { deadline, retry } = outgoing;
     const model = await this.#connection.whenUp(deadline, retry);
     if (this.#connection.state === 'blocked')
       await this.#connection.whenUnblocked(deadline, () => this.#late());
     try {
-      if (exchange) await this.#inTime(this.#declare(model, exchange), outgoing);
+      if (outgoing.exchange) await this.#inTime(this.#declare(model, outgoing), outgoing);
       const channel = await this.#inTime(this.#open(model), outgoing);
       if (channel === this.#channel) return channel;
     } catch (error) {
@@ -140,12 +136,14 @@ export class Publisher implements ConnectionUser {
     return new SendAgain(`the channel was not opened: ${cause.message}`, { cause });
   }
 
-  async #declare(model: ChannelModel, exchange: ExchangeDeclaration): Promise<void> {
+  async #declare(model: ChannelModel, outgoing: Outgoing): Promise<void> {
     try {
-      await this.#declarations?.declare(exchange);
+      await this.#declarations?.declare(outgoing);
     } catch (error) {
       if (this.#connection.model !== model) throw new SendAgain('the connection was lost');
-      throw this.#notReady(error, `Cannot declare the exchange "${exchange.name}"`);
+      const { exchange, queue } = outgoing;
+      const what = queue ? `queue "${queue.name}"` : `exchange "${exchange?.name ?? ''}"`;
+      throw this.#notReady(error, `Cannot declare the ${what}`);
     }
   }
 

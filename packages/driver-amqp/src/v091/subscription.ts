@@ -82,7 +82,7 @@ export class Subscription {
       await channel.assertQueue(queue.name, queue.options);
       for (const key of bindings) await channel.bindQueue(queue.name, exchange.name, key);
     }
-    const probe = this.#acceptance === 'confirmed' ? topology.queues[0].queue.name : undefined;
+    const probe = this.#acceptance === 'confirmed' ? topology.queues[0]?.queue.name : undefined;
     this.#acks = new Acknowledger(channel, probe);
     await channel.prefetch(this.#credit); // each consumer's: RabbitMQ's `global` is not to be had with quorum queues
     await this.consume(topology);
@@ -98,7 +98,8 @@ export class Subscription {
       queueMicrotask(this.#handOverNext);
       return;
     }
-    for (const source of topology.queues) {
+    const queues = new Map(topology.queues.map((source) => [source.queue.name, source]));
+    for (const source of queues.values()) {
       const take = (message: ConsumeMessage | null): void => {
         if (message) this.#onMessage(message, acks, source);
         else this.#cancelled(source);

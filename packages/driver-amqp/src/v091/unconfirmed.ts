@@ -6,13 +6,15 @@ import {
   timers,
 } from '@ebbgate/core';
 import type { Options } from 'amqplib';
-import type { ExchangeDeclaration } from '../topology.js';
+import type { ExchangeDeclaration, QueueDeclaration } from '../topology.js';
 
 /** One message on its way to the broker. */
 export interface Outgoing {
   /** Declared before the first publish on a connection; undefined for the default exchange. */
   readonly exchange: ExchangeDeclaration | undefined;
   readonly routingKey: string;
+  /** Declared likewise and bound by the routing key. */
+  readonly queue: QueueDeclaration | undefined;
   readonly body: Buffer;
   readonly properties: Options.Publish;
   readonly deadline: Deadline;
@@ -23,6 +25,9 @@ export interface Outgoing {
 
 /** Rejects a send to say: try again, nothing has reached the broker or it does no harm. */
 export class SendAgain extends Error {}
+
+/** As {@link SendAgain}: the queue that was declared for the message is not there any more. */
+export class DeclareAgain extends SendAgain {}
 
 /** Who keeps what is not confirmed yet. */
 export interface Keeper {
@@ -65,7 +70,7 @@ export class Unconfirmed extends TimerEntry {
     const outgoing = this.#outgoing;
     if (!outgoing) this.#keeper.onLateConfirm(this.#bytes);
     else if (error) this.fail(refused(outgoing));
-    else if (this.returned) this.fail(new MessageUndeliverableError(undeliverable(outgoing)));
+    else if (this.returned) this.fail(returned(outgoing));
     else if (this.#leave()) this.#resolve();
   }
 
@@ -94,8 +99,10 @@ function refused({ repeatable }: Outgoing): Error {
   return new MessageDeliveryError('The broker refused the message (basic.nack)');
 }
 
-function undeliverable({ exchange, routingKey }: Outgoing): string {
-  return exchange
-    ? `No queue takes "${routingKey}" on exchange "${exchange.name}": nobody has ever listened there`
-    : `There is no queue "${routingKey}"`;
+function returned({ exchange, routingKey, queue }: Outgoing): Error {
+  if (!exchange) return new MessageUndeliverableError(`There is no queue "${routingKey}"`);
+  const text = `No queue takes "${routingKey}" on exchange "${exchange.name}"`;
+  return queue
+    ? new DeclareAgain(text)
+    : new MessageUndeliverableError(`${text}: nobody has ever listened there`);
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { MessagingError } from '@ebbgate/core';
+import { MessagingError, sourceNames } from '@ebbgate/core';
 import { RpcServer } from '@ebbgate/rpc';
 import { type Case, type Group, test } from '../case.js';
 import { Gate } from '../gate.js';
@@ -126,7 +126,8 @@ const listener: readonly Case[] = [
     const source = lab.source();
     const { listener: it } = await lab.listen(transport, source);
     const subscribed = (): boolean | undefined =>
-      transport.status().listeners.find((each) => each.source.server === source.server)?.subscribed;
+      transport.status().listeners.find((each) => sourceNames(each.source).server === source.server)
+        ?.subscribed;
     assert.equal(subscribed(), true);
     await lab.until(it.pause(), 'pause()');
     assert.equal(subscribed(), false);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { sourceNames } from '@ebbgate/core';
 import { type Case, type Group, testWith } from '../case.js';
 import { Gate } from '../gate.js';
 import { later } from '../later.js';
@@ -46,7 +47,7 @@ const listening: readonly Case[] = [
     const subscribed: boolean[] = [];
     receiver.events.on('connection', ({ state }) => states.push(state));
     receiver.events.on('listener', (status) => {
-      assert.equal(status.source.server, source.server);
+      assert.equal(sourceNames(status.source).server, source.server);
       subscribed.push(status.subscribed);
     });
     await lab.cut(sender, receiver);

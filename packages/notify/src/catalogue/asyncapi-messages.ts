@@ -1,6 +1,6 @@
 import type { DescribedEvent, DescribedMethod } from './described.js';
 import type { JsonSchema } from './json-schema.js';
-import type { EventPriority } from './priorities.js';
+import type { Priority } from '../priorities.js';
 
 const TEXT: JsonSchema = { type: 'string' };
 
@@ -26,7 +26,7 @@ export function resultMessage({ name }: DescribedMethod, result: JsonSchema): Js
 /** A notification, but for the context. */
 export function eventMessage(
   { type, summary }: DescribedEvent,
-  priority: EventPriority,
+  priority: Priority,
   payload: JsonSchema,
 ): JsonSchema {
   return messageOf(type, summary, {

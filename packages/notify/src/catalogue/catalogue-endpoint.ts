@@ -1,10 +1,10 @@
 import type { RequestContext } from '@ebbgate/core';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { type Events, type PayloadOutput, type PrioritiesOf, prioritiesOf } from './events.js';
-import { EVENT_PRIORITIES, type EventPriority } from './priorities.js';
+import { PRIORITIES, type Priority } from '../priorities.js';
 
 /** One event that has arrived, as a listener hands it over. */
-export interface ReceivedEvent<Type extends string = string, Priority = string, Payload = unknown> {
+export interface ReceivedEvent<Type extends string = string, At = string, Payload = unknown> {
   /** What its sender let travel. */
   readonly context: RequestContext;
   /** Who sent it; null when it does not say. */
@@ -12,7 +12,7 @@ export interface ReceivedEvent<Type extends string = string, Priority = string, 
   /** What has happened. */
   readonly eventType: Type;
   /** In lower case. */
-  readonly priority: Priority;
+  readonly priority: At;
   /** As its schema makes it. */
   readonly payload: Payload;
   /** The same for all topics it was sent to; undefined when its sender gave none. */
@@ -36,7 +36,7 @@ export type CatalogueMethod = (context: RequestContext, event: ReceivedEvent) =>
 
 /** An endpoint for a notification listener: a method for each priority that an event with a handler has. */
 export type CatalogueEndpoint = {
-  readonly [Priority in EventPriority]?: CatalogueMethod;
+  readonly [Each in Priority]?: CatalogueMethod;
 } & {
   /** By which the listener checks payloads before it hands them over. */
   readonly payloads: Readonly<Record<string, StandardSchemaV1>>;
@@ -47,7 +47,7 @@ export function catalogueEndpoint<All extends Events>(
   handlers: CatalogueHandlers<All>,
 ): CatalogueEndpoint {
   const handled = handledEvents(events, handlers);
-  const methods = EVENT_PRIORITIES.filter((priority) =>
+  const methods = PRIORITIES.filter((priority) =>
     [...handled.values()].some(({ priorities }) => priorities.includes(priority)),
   ).map((priority) => [priority, methodFor(handled, priority)] as const);
   const payloads = [...handled].map(([type, { payload }]) => [type, payload] as const);
@@ -60,7 +60,7 @@ export function catalogueEndpoint<All extends Events>(
 interface Handled {
   readonly run: CatalogueMethod;
   readonly payload: StandardSchemaV1;
-  readonly priorities: readonly EventPriority[];
+  readonly priorities: readonly Priority[];
 }
 
 function handledEvents<All extends Events>(
@@ -79,7 +79,7 @@ function handledEvents<All extends Events>(
 }
 
 /** What has no handler, or not with this priority, is somebody else's, and counts as handled. */
-function methodFor(handled: ReadonlyMap<string, Handled>, priority: EventPriority): CatalogueMethod {
+function methodFor(handled: ReadonlyMap<string, Handled>, priority: Priority): CatalogueMethod {
   return (context, event) => {
     const handler = handled.get(event.eventType);
     return handler?.priorities.includes(priority) === true ? handler.run(context, event) : undefined;

@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { EventCatalogue } from './event-catalogue.js';
 import { prioritiesOf } from './events.js';
 import { ANYTHING, type JsonSchema, jsonSchemaOf } from './json-schema.js';
-import type { EventPriority } from './priorities.js';
+import type { Priority } from '../priorities.js';
 
 /** A method that a service answers to, for a document. */
 export interface DescribedMethod {
@@ -31,7 +31,7 @@ export interface DescribedEvent {
   /** Where its listeners listen: each priority is a queue of its own, `notifications.info`. */
   readonly topic: string;
   /** With which it may be sent. */
-  readonly priorities: readonly EventPriority[];
+  readonly priorities: readonly Priority[];
   /** Of what listeners get. */
   readonly payload: JsonSchema;
   /** In words for people. */

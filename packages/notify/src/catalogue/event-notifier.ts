@@ -1,14 +1,10 @@
 import { type Events, type EventTypeAt, type PayloadInput, prioritiesOf } from './events.js';
 import { validPayload } from './event-payload.js';
-import { EVENT_PRIORITIES, type EventPriority } from './priorities.js';
+import { PRIORITIES, type Priority } from '../priorities.js';
 
 /** What a catalogue needs of a notifier: a method for each priority. */
 export type PayloadNotifier<Context> = {
-  readonly [Priority in EventPriority]: (
-    context: Context,
-    eventType: string,
-    payload: unknown,
-  ) => Promise<void>;
+  readonly [Each in Priority]: (context: Context, eventType: string, payload: unknown) => Promise<void>;
 };
 
 /**
@@ -17,7 +13,7 @@ export type PayloadNotifier<Context> = {
  * (`ERR_EVENT_PAYLOAD`), and nothing is sent, for a payload that does not fit; else as the notifier does that it wraps.
  */
 export type EventNotifier<All extends Events, Context> = {
-  readonly [Priority in EventPriority]: <Type extends EventTypeAt<All, Priority>>(
+  readonly [Each in Priority]: <Type extends EventTypeAt<All, Each>>(
     context: Context,
     eventType: Type,
     payload: PayloadInput<All[Type]>,
@@ -28,7 +24,7 @@ export function eventNotifier<All extends Events, Context>(
   events: All,
   notifier: PayloadNotifier<Context>,
 ): EventNotifier<All, Context> {
-  const senders = EVENT_PRIORITIES.map((priority) => {
+  const senders = PRIORITIES.map((priority) => {
     const send = async (context: Context, eventType: string, payload: unknown): Promise<void> => {
       const event = eventOf(events, eventType, priority);
       await notifier[priority](context, eventType, await validPayload(eventType, event, payload));
@@ -39,7 +35,7 @@ export function eventNotifier<All extends Events, Context>(
 }
 
 /** The compiler has seen to it, but not for callers in plain JavaScript. */
-function eventOf(events: Events, eventType: string, priority: EventPriority): Events[string] {
+function eventOf(events: Events, eventType: string, priority: Priority): Events[string] {
   const event = Object.hasOwn(events, eventType) ? events[eventType] : undefined;
   if (!event) throw new TypeError(`The catalogue has no event "${eventType}"`);
   if (!prioritiesOf(event).includes(priority))

@@ -1,13 +1,13 @@
 import { ConfigurationError } from '@ebbgate/core';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { EVENT_PRIORITIES, type EventPriority } from './priorities.js';
+import { PRIORITIES, type Priority } from '../priorities.js';
 
 /** One event, as it is declared. */
 export interface EventOptions {
   /** Any Standard Schema (zod, valibot, arktype, …); what it makes of a payload is sent, so that must be plain data. */
   readonly payload: StandardSchemaV1;
   /** With which it may be sent; default `info` alone. */
-  readonly priorities?: readonly EventPriority[];
+  readonly priorities?: readonly Priority[];
   /** When it is sent, in words for people. */
   readonly description?: string;
 }
@@ -17,16 +17,16 @@ export type Events = Readonly<Record<string, EventOptions>>;
 
 /** The priorities of an event; any, for the compiler, of one whose declaration it has not seen. */
 export type PrioritiesOf<Event extends EventOptions> = Event extends {
-  readonly priorities: readonly (infer Priority)[];
+  readonly priorities: readonly (infer Own)[];
 }
-  ? Priority
+  ? Own
   : EventOptions extends Event
-    ? EventPriority
+    ? Priority
     : 'info';
 
 /** The types of the events that may be sent with a priority. */
-export type EventTypeAt<All extends Events, Priority extends EventPriority> = {
-  [Type in keyof All & string]: Priority extends PrioritiesOf<All[Type]> ? Type : never;
+export type EventTypeAt<All extends Events, At extends Priority> = {
+  [Type in keyof All & string]: At extends PrioritiesOf<All[Type]> ? Type : never;
 }[keyof All & string];
 
 /** What is given to be sent as the payload of an event. */
@@ -35,7 +35,7 @@ export type PayloadInput<Event extends EventOptions> = StandardSchemaV1.InferInp
 export type PayloadOutput<Event extends EventOptions> = StandardSchemaV1.InferOutput<Event['payload']>;
 
 /** With which an event may be sent. */
-export function prioritiesOf({ priorities = ['info'] }: EventOptions): readonly EventPriority[] {
+export function prioritiesOf({ priorities = ['info'] }: EventOptions): readonly Priority[] {
   return priorities;
 }
 
@@ -59,10 +59,10 @@ export function checkEvents(events: Events): void {
 }
 
 function checkPriorities(type: string, priorities: readonly string[]): void {
-  const known: readonly string[] = EVENT_PRIORITIES;
+  const known: readonly string[] = PRIORITIES;
   if (priorities.length > 0 && priorities.every((one) => known.includes(one))) return;
   throw new ConfigurationError(
-    `The event "${type}" needs at least one priority, each of them one of ${EVENT_PRIORITIES.join(', ')}`,
+    `The event "${type}" needs at least one priority, each of them one of ${PRIORITIES.join(', ')}`,
   );
 }
 

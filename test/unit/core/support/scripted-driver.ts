@@ -33,6 +33,7 @@ const FEATURES: DriverFeatures = {
   redelivered: true,
   fanout: true,
   durable: false,
+  notifications: false,
   crossProcess: true,
   ordered: true,
   isolatedNames: true,
