@@ -1,5 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
+import { deletedNow } from '#compute/objects/deleted.js';
+import { rejectionOf } from '../../support/deferred.js';
 import { DEST, SOURCE } from './test-cloud.js';
 import { failing, THIRD } from './resize-words.js';
 import {
@@ -228,6 +230,24 @@ describe('a resize to another cell that fails', () => {
       expect(await cells.outcome(uuid)).to.deep.equal(MOVED);
       await expectNothingHeld(cells);
     }));
+
+  for (const [what, there] of [
+    ['is being taken back', { hidden: true }],
+    ['was taken back', { ...deletedNow(), hidden: true }],
+  ] as const)
+    it(`a guest goes with a revert that comes late, when its move ${what}: its host may have started a moment too early (COMP-07)`, () =>
+      withTwoCells({}, async (cells) => {
+        const uuid = await cells.bootMoved();
+        const { computeApi, records } = cells.second.cloud;
+        const [migration] = await records.migrations.find({ instance_uuid: uuid });
+        if (!migration) throw new RangeError('the move has a record there');
+        const args = { instance: await records.instances.get(uuid), migration };
+        await records.migrations.update(migration.get('uuid'), { status: 'error' });
+        await records.instances.update(uuid, there);
+        const late = computeApi.call({}, 'revert_snapshot_based_resize_at_dest', DEST, args);
+        expect(await rejectionOf(late)).to.include({ code: 'ERR_UNEXPECTED_STATE' });
+        expect((await cells.outcome(uuid)).guests).to.deep.equal([]);
+      }));
 });
 
 const REVERT_FAILED: CellsOutcome = {

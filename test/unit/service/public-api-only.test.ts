@@ -34,7 +34,7 @@ describe('a service with an ops topic that drains', () => {
 
   it('needs nothing else in the compute service either, nor does the service package of the others (GS-77)', () => {
     for (const [name, below] of [
-      ['compute', ['core', 'driver-amqp', 'driver-redis', 'rpc', 'service']],
+      ['compute', ['core', 'driver-amqp', 'driver-redis', 'notify', 'rpc', 'service']],
       ['service', ['core', 'rpc']],
     ] as const) {
       const ours = [...importsOfPackage(name)].filter((specifier) => /^(@ebbgate\/|#|\/)/.test(specifier));

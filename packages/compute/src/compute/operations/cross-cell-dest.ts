@@ -1,4 +1,5 @@
 import type { RequestContext } from '@ebbgate/core';
+import { orUndefined } from '../../db/or-undefined.js';
 import { MigrationPreCheckError, OperationAbortedError, UnexpectedStateError } from '../../errors.js';
 import type { Flavor } from '../../objects/flavor.js';
 import { faultOf } from '../../objects/instance-fault.js';
@@ -11,6 +12,7 @@ import { Attempts } from '../attempts.js';
 import type { HostContext } from '../host-context.js';
 import { startWhenPlugged } from '../plugged-start.js';
 import { writeSurely } from '../sure-write.js';
+import { removeIfDeleted } from './deleted-guests.js';
 import type { CrossCellEngagement } from './cross-cell-engagement.js';
 import { oldStateOf, resizeJob, type ResizeJob, sizeFields } from './resize-job.js';
 
@@ -218,13 +220,32 @@ export class CrossCellAtDestination {
     return true;
   }
 
-  /** The user wants the instance back where it was: the guest goes. Done twice it does nothing more. */
+  /**
+   * The user wants the instance back where it was: the guest goes. Done twice it does nothing more. If the conductor has taken the
+   * move back meanwhile it goes as well: its word for that may have come to nobody, and our look at the start too early.
+   */
   async revert(
     context: RequestContext,
     { instance, migration }: Args<'revert_snapshot_based_resize_at_dest'>,
   ): Promise<void> {
-    const { records, virt, locks, host } = this.#host;
     const job = resizeJob(context, instance, migration);
+    try {
+      await this.#revert(job);
+    } catch (error) {
+      if (!this.#host.lifetime.aborted) await this.#dropIfEnded(job.uuid);
+      throw error;
+    }
+  }
+
+  async #dropIfEnded(uuid: string): Promise<void> {
+    const { records, locks } = this.#host;
+    const copy = await orUndefined(records.instances.get(uuid));
+    if (copy?.find('hidden') !== true || (await this.drop(uuid))) return;
+    await locks.run(uuid, () => removeIfDeleted(this.#host, uuid));
+  }
+
+  async #revert(job: ResizeJob): Promise<void> {
+    const { records, virt, locks, host } = this.#host;
     await locks.run(job.uuid, async () => {
       const ours = { status: ['reverting'], dest_compute: [host] } as const;
       await records.migrations.update(job.migrationUuid, { dest_node: host }, ours);
