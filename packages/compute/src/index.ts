@@ -89,7 +89,8 @@ export {
   type StateEvent,
   type TaskEvent,
 } from './notifications/compute-event.js';
-export { COMPUTE_EVENTS, NOTIFICATION_TOPIC } from './notifications/compute-catalogue.js';
+export { COMPUTE_EVENTS } from './notifications/compute-catalogue.js';
+export { NOTIFICATION_TOPIC } from './notifications/notification-topic.js';
 export type { Notification } from './notifications/notification.js';
 export type { NotificationSink, OutboxOptions } from './notifications/notification-outbox.js';
 export {

@@ -1,5 +1,6 @@
 import { asyncApiOf, type DescribedMethod, eventsOf } from '@ebbgate/notify';
-import { COMPUTE_EVENTS, NOTIFICATION_TOPIC } from '../notifications/compute-catalogue.js';
+import { COMPUTE_EVENTS } from '../notifications/compute-catalogue.js';
+import { NOTIFICATION_TOPIC } from '../notifications/notification-topic.js';
 import { CONDUCTOR_METHODS, CONDUCTOR_NAMESPACE } from '../rpc/conductor-methods.js';
 import { HOST_METHODS, HOST_NAMESPACE } from '../rpc/host-methods.js';
 import { argsSchema, kindSchema, OBJECT_SCHEMAS } from '../rpc/kind-schemas.js';

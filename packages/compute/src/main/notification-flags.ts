@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { NOTIFICATION_TOPIC } from '../notifications/compute-catalogue.js';
+import { NOTIFICATION_TOPIC } from '../notifications/notification-topic.js';
 import { STATE_CHANGES, type StateChanges } from '../notifications/notifications.js';
 import { PLAIN_NAME, PLAIN_NAME_TEXT } from '../plain-name.js';
 

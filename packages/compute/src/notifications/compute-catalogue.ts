@@ -8,9 +8,6 @@ import {
   TASK_SCHEMA,
 } from './payload-schemas.js';
 
-/** Where they go, as upstream. */
-export const NOTIFICATION_TOPIC = 'versioned_notifications';
-
 const SERVICES: Events = {
   'service.create': { payload: SERVICE_SCHEMA, description: 'A service has registered for the first time' },
   'service.update': {

@@ -1,0 +1,2 @@
+/** Where they go, as upstream. */
+export const NOTIFICATION_TOPIC = 'versioned_notifications';
