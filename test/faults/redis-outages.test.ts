@@ -188,7 +188,7 @@ describe('outages, with Redis', function () {
     expect(ran).to.deep.equal(['work']);
     const line = bed.log.lines.find(({ message }) => message.startsWith('The event loop was blocked'));
     expect(line?.level).to.equal('warn');
-    expect(line?.fields['blockedMs']).to.be.within(2_000, 4_000);
+    expect(line?.fields['blockedMs']).to.be.within(2_000, 30_000);
   });
 
   for (const [how, outage] of [

@@ -150,10 +150,10 @@ describe('deviations on purpose that no recording meets', function () {
       },
       1,
     );
+    const dropped = new Promise((resolve) => side.transport.events.on('dropped', resolve));
     deliver(1, { method: 'm', args: { n: 1 } });
     deliver(2, { method: 'm', args: { n: 2 }, ...CALL }, { expiration: '20' });
     deliver(3, { method: 'm', args: { n: 3 } });
-    const dropped = new Promise((resolve) => side.transport.events.on('dropped', resolve));
     await pause(40); // the time of the second passes: this is what it is about
     gate.resolve();
     expect(await within('the drop', LIMIT_MS, dropped)).to.include({ reason: 'expired' });
