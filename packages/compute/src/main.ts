@@ -111,24 +111,26 @@ function program(): Command {
   for (const command of daemonCommands()) root.addCommand(command.copyInheritedSettings(root));
   root.addCommand(cellCommand(endWithReader));
   root.addCommand(methodsCommand(endWithReader).copyInheritedSettings(root));
-  root
-    .command('openapi')
-    .description('Prints the OpenAPI description of the HTTP API.')
-    .action(async () => {
-      endWithReader();
-      const { apiDescription } = await import('./main/api-description.js');
-      process.stdout.write(await apiDescription());
-    });
-  root
-    .command('asyncapi')
-    .description('Prints the AsyncAPI description of the RPC interface and the notifications.')
-    .action(async () => {
-      endWithReader();
-      const { asyncApiDescription } = await import('./main/asyncapi-description.js');
-      process.stdout.write(asyncApiDescription());
-    });
+  addDocument(root, 'openapi', 'Prints the OpenAPI description of the HTTP API.', async () =>
+    (await import('./main/api-description.js')).apiDescription(),
+  );
+  const ofBus = 'Prints the AsyncAPI description of the RPC interface and the notifications.';
+  addDocument(root, 'asyncapi', ofBus, async () =>
+    (await import('./main/asyncapi-description.js')).asyncApiDescription(),
+  );
   for (const command of root.commands) command.exitOverride();
   return root;
+}
+
+/** A command that prints a document. @param load - with what only it needs */
+function addDocument(root: Command, name: string, about: string, load: () => Promise<string>): void {
+  root
+    .command(name)
+    .description(about)
+    .action(async () => {
+      endWithReader();
+      process.stdout.write(await load());
+    });
 }
 
 /** For commands that are there to print; a daemon goes on without readers. */

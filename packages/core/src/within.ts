@@ -1,4 +1,4 @@
-import { ConfigurationError } from './errors.js';
+import { ConfigurationError, MessagingTimeoutError } from './errors.js';
 import { refuseUnknown } from './known-options.js';
 import { onAbort } from './on-abort.js';
 import { TimerEntry, timers } from './timer-wheel.js';
@@ -38,8 +38,14 @@ export function checkMs(name: string, value: number, min = 0): number {
  * `work`, or what `onTimeout` makes when the time is over first, or the signal's reason. Leaves neither timer nor
  * listener behind. `work` itself goes on; if it fails later, nobody hears of it. Rejects with ConfigurationError
  * (`ERR_CONFIGURATION`) for a bad time or an unknown option.
+ *
+ * @param onTimeout - needed only where there is a time limit; default: a MessagingTimeoutError (`ERR_TIMEOUT`)
  */
-export function within<T>(work: Promise<T>, options: WaitOptions, onTimeout: () => Error): Promise<T> {
+export function within<T>(
+  work: Promise<T>,
+  options: WaitOptions,
+  onTimeout: () => Error = notInTime,
+): Promise<T> {
   const { timeoutMs, signal } = options;
   if (Object.keys(options).length === 0) return work;
   return new Promise<T>((resolve, reject) => {
@@ -80,4 +86,8 @@ export function within<T>(work: Promise<T>, options: WaitOptions, onTimeout: () 
     if (signal) leave = onAbort(signal, aborted);
     if (timeoutMs !== undefined) timers.add(limit, timeoutMs);
   });
+}
+
+function notInTime(): Error {
+  return new MessagingTimeoutError('It was not done in time');
 }

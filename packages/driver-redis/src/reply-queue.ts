@@ -15,6 +15,7 @@ import type { Keys, ReplyKeys } from './keys.js';
 import { openClient } from './open-client.js';
 import type { RedisSettings } from './options.js';
 import { KEEP_REPLIES, READ_REPLIES } from './reply-scripts.js';
+import { SignReader } from './sign-reader.js';
 import type { StoreClient } from './store-client.js';
 import { closedError, type ConnectionUser, type StoreConnection } from './store-connection.js';
 import { asStoreError } from './store-errors.js';
@@ -46,6 +47,8 @@ export class RedisReplyQueue implements ReplyQueue, ConnectionUser {
   readonly address: string = `reply_${secretId()}`;
   readonly #parts: ReplyQueueParts;
   readonly #keys: ReplyKeys;
+  /** What a read touches. */
+  readonly #readKeys: readonly string[];
   readonly #abort = new AbortController();
   readonly #pause: RetryPause;
   readonly #removal: Removal;
@@ -57,7 +60,6 @@ export class RedisReplyQueue implements ReplyQueue, ConnectionUser {
   #last: readonly Buffer[] = [];
   /** Of these, what may come again after the loss of a connection; in this order, and before all others. */
   #again: Buffer[] = [];
-  #looks = false;
   #reader: StoreClient | undefined;
   #reading: Promise<void> | undefined;
   #keptAtMs = 0;
@@ -66,6 +68,8 @@ export class RedisReplyQueue implements ReplyQueue, ConnectionUser {
   constructor(parts: ReplyQueueParts) {
     this.#parts = parts;
     this.#keys = parts.keys.ofReplies(this.address);
+    const { state, list, bell, declared } = this.#keys;
+    this.#readKeys = [state, list, bell, declared];
     this.#pause = new RetryPause(parts.settings);
     this.#removal = new Removal(() => void this.#remove());
     parts.connection.users.add(this);
@@ -121,7 +125,8 @@ export class RedisReplyQueue implements ReplyQueue, ConnectionUser {
       this.#pause.succeeded();
       this.#first?.resolve();
       this.#first = undefined;
-      while (!this.#reader.isLost) await this.#readOnce(client, this.#reader);
+      const signs = new SignReader(this.#reader, [this.#keys.bell], settings.heartbeatMs);
+      while (!this.#reader.isLost) await this.#readOnce(client, signs);
     } catch (error) {
       if (this.#abort.signal.aborted || connection.client !== client) return;
       this.#failed(asStoreError(error, 'Cannot read the replies'));
@@ -135,22 +140,19 @@ export class RedisReplyQueue implements ReplyQueue, ConnectionUser {
     return String(this.#times);
   }
 
-  async #readOnce(client: StoreClient, reader: StoreClient): Promise<void> {
-    const { heartbeatMs, privateTtlMs } = this.#parts.settings;
-    const read = [READ_REPLIES, this.#readKeys(), [this.#name, this.#received, FETCH, FETCH_BYTES]] as const;
-    const [hadSign, reply] = this.#looks
-      ? [false, await reader.run(...read)]
-      : await reader.runAtSign([this.#keys.bell], heartbeatMs, ...read);
-    if (!Array.isArray(reply)) {
+  async #readOnce(client: StoreClient, signs: SignReader): Promise<void> {
+    const args = [this.#name, this.#received, FETCH, FETCH_BYTES];
+    const reply = await signs.read(READ_REPLIES, this.#readKeys, args);
+    if (!reply) {
       await this.#keep(client, this.#name); // it is gone
       return;
     }
     const entries = reply.slice(1) as Buffer[];
-    this.#looks = hadSign && entries.length === 0;
     this.#received = Number(reply[0]) + entries.length;
     this.#last = entries;
     for (const entry of entries) if (!this.#isKnown(entry)) this.#take(entry);
     if (entries.length > 0) this.#removal.due();
+    const { privateTtlMs } = this.#parts.settings;
     if (performance.now() - this.#keptAtMs > privateTtlMs / 3) await this.#keep(client, '');
   }
 
@@ -170,12 +172,7 @@ export class RedisReplyQueue implements ReplyQueue, ConnectionUser {
   /** So that no more of them is kept than must be; what it misses goes with the next read, or with all of it. */
   async #remove(): Promise<void> {
     const args = [this.#name, this.#received, 0, 0];
-    await this.#parts.connection.client?.run(READ_REPLIES, this.#readKeys(), args).catch(() => undefined);
-  }
-
-  #readKeys(): readonly string[] {
-    const { state, list, bell, declared } = this.#keys;
-    return [state, list, bell, declared];
+    await this.#parts.connection.client?.run(READ_REPLIES, this.#readKeys, args).catch(() => undefined);
   }
 
   /** Whoever waits for the first read is told what will not change; all else is tried again. */

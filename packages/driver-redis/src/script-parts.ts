@@ -39,6 +39,24 @@ local function room(key, most, bytes)
 end`;
 
 /**
+ * The messages of the arguments (most entries, most bytes, then the messages) into each of some lists, or into none when one of
+ * them has no room; gives how many were taken. Each list is followed by the time until which it is there, or `inf`.
+ */
+export const ADD_TO_ALL: string = `
+local function addToAll(lists, time)
+  local taken = #ARGV - 2
+  for i = 1, #lists, 2 do taken = math.min(taken, room(lists[i], tonumber(ARGV[1]), tonumber(ARGV[2]))) end
+  if taken <= 0 then return 0 end
+  for i = 1, #lists, 2 do
+    local life = lists[i + 1] == 'inf' and 0 or lists[i + 1] - time
+    redis.call('RPUSH', lists[i], unpack(ARGV, 3, 2 + taken))
+    if life > 0 then redis.call('PEXPIRE', lists[i], life) end
+    ring(lists[i] .. ':bell', life)
+  end
+  return taken
+end`;
+
+/**
  * What a consumer has fetched is named by its queue and a number, `server:host-1|17`: so it is known where it goes back to. It
  * is put, marked, into a list that is read before that of the queue.
  */

@@ -1,5 +1,5 @@
 import { KEEP_REPLIES, READ_REPLIES } from './reply-scripts.js';
-import { HAND_BACK, NOW, PUT_BACK, RING, ROOM, type Script, script } from './script-parts.js';
+import { ADD_TO_ALL, HAND_BACK, NOW, PUT_BACK, RING, ROOM, type Script, script } from './script-parts.js';
 
 /**
  * Keys: the list, the set of what was declared, the bell. Arguments: member of the set, most entries, most bytes, then the
@@ -22,55 +22,37 @@ return taken`,
 );
 
 /**
- * Keys: the subscribers. Arguments: most entries, most bytes, then the messages. Each subscriber that is still there gets each
- * message, or none does when one of them has no room. Gives how many were taken.
+ * Keys: the subscribers. Arguments: most entries, most bytes, then the messages. Each subscriber that is still there gets them.
  */
 export const FANOUT: Script = script(
   'fanout',
   NOW,
   RING,
   ROOM,
+  ADD_TO_ALL,
   `
 local time = now()
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', time)
-local subscribers = redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')
-local taken = #ARGV - 2
-for i = 1, #subscribers, 2 do
-  taken = math.min(taken, room(KEYS[1] .. ':' .. subscribers[i], tonumber(ARGV[1]), tonumber(ARGV[2])))
-end
-if taken <= 0 then return 0 end
-for i = 1, #subscribers, 2 do
-  local list, life = KEYS[1] .. ':' .. subscribers[i], subscribers[i + 1] - time
-  redis.call('RPUSH', list, unpack(ARGV, 3, 2 + taken))
-  redis.call('PEXPIRE', list, life)
-  ring(list .. ':bell', life)
-end
-return taken`,
+local lists = redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')
+for i = 1, #lists, 2 do lists[i] = KEYS[1] .. ':' .. lists[i] end
+return addToAll(lists, time)`,
 );
 
 /**
  * Keys: the list of a topic's notifications, and its pools. Arguments: most entries, most bytes, then the messages. The list and
- * that of each pool get each message, or none does when one of them has no room. Gives how many were taken.
+ * that of each pool get them.
  */
 export const NOTIFY: Script = script(
   'notify',
   NOW,
   RING,
   ROOM,
+  ADD_TO_ALL,
   `
 local time = now()
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', time)
-local lists = { KEYS[1], 'inf', unpack(redis.call('ZRANGE', KEYS[2], 0, -1, 'WITHSCORES')) }
-local taken = #ARGV - 2
-for i = 1, #lists, 2 do taken = math.min(taken, room(lists[i], tonumber(ARGV[1]), tonumber(ARGV[2]))) end
-if taken <= 0 then return 0 end
-for i = 1, #lists, 2 do
-  local life = lists[i + 1] == 'inf' and 0 or lists[i + 1] - time
-  redis.call('RPUSH', lists[i], unpack(ARGV, 3, 2 + taken))
-  if life > 0 then redis.call('PEXPIRE', lists[i], life) end
-  ring(lists[i] .. ':bell', life)
-end
-return taken`,
+local pools = redis.call('ZRANGE', KEYS[2], 0, -1, 'WITHSCORES')
+return addToAll({ KEYS[1], 'inf', unpack(pools) }, time)`,
 );
 
 /** Names the list of a pool for topics. Keys: the pools of each. Arguments: that list, and for how long: `inf`, or 0 to leave. */

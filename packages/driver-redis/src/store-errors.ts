@@ -8,7 +8,7 @@ import {
 } from '@ebbgate/core';
 
 /** What an answer of the store means to us; `lost`: it is as if the connection were gone. */
-export type Refusal = 'denied' | 'full' | 'lost' | 'undeclared' | 'unknown-script' | 'other';
+export type Refusal = 'denied' | 'full' | 'lost' | 'unknown-script' | 'other';
 
 /** The first word of an error is its code. */
 const REFUSALS: ReadonlyMap<string, Refusal> = new Map<string, Refusal>([
@@ -19,9 +19,7 @@ const REFUSALS: ReadonlyMap<string, Refusal> = new Map<string, Refusal>([
   ['READONLY', 'lost'],
   ['LOADING', 'lost'],
   ['MASTERDOWN', 'lost'],
-  ['UNBLOCKED', 'undeclared'],
   ['CLUSTERDOWN', 'lost'],
-  ['NOGROUP', 'undeclared'],
   ['NOSCRIPT', 'unknown-script'],
 ]);
 

@@ -4,6 +4,7 @@ import { readEntry } from './entry.js';
 import type { RedisSettings } from './options.js';
 import { FETCH, JOIN_POOL, RENEW, RETIRE, SUBSCRIBE, WAKE } from './scripts.js';
 import { Settler } from './settler.js';
+import { SignReader } from './sign-reader.js';
 import { heldBy, type SourceKeys } from './source-keys.js';
 import type { Argument, StoreClient } from './store-client.js';
 import type { StoreConnection } from './store-connection.js';
@@ -38,13 +39,15 @@ export class Subscription implements Settling {
   readonly #settler: Settler;
   /** Handed over and not settled: never more than the credit. */
   readonly #held = new Set<RedisDelivery>();
+  /** What is told of it to the scripts that fetch and settle. */
+  readonly #queues: readonly string[];
+  readonly #holding: readonly Argument[];
   #reader: StoreClient | undefined;
+  #signs: SignReader | undefined;
   #reading: Promise<void> | undefined;
   #wanted = false;
   /** Of the next entry that is fetched: with its place it is its name among what is held. */
   #number = 1;
-  /** There was a sign, but nothing behind it: so a sign may be missing where something is. */
-  #looks = false;
   #onRoom: (() => void) | undefined;
   #renewal: NodeJS.Timeout | undefined;
   #leaseUntilMs = 0;
@@ -53,10 +56,13 @@ export class Subscription implements Settling {
   constructor(parts: SubscriptionParts) {
     this.#parts = parts;
     const { connection, settings, keys, consumer } = parts;
+    const holder = [keys.leases, heldBy(keys.base, consumer)];
+    this.#queues = [...holder, ...keys.queues];
+    this.#holding = [keys.base, consumer, Math.ceil(settings.privateTtlMs)];
     this.#settler = new Settler({
       connection,
-      keys: [keys.leases, heldBy(keys.base, consumer)],
-      args: this.#holding(),
+      keys: holder,
+      args: this.#holding,
       acceptance: settings.acceptance,
       leaseHolds: () => !this.#ended && performance.now() < this.#leaseUntilMs,
     });
@@ -64,13 +70,14 @@ export class Subscription implements Settling {
 
   /** When it resolves a message sent by anyone arrives here, once it is read. @param reader - for this subscription alone */
   async open(client: StoreClient, reader: StoreClient): Promise<void> {
-    const { settings } = this.#parts;
+    const { keys, settings } = this.#parts;
     this.#reader = reader;
+    this.#signs = new SignReader(reader, keys.bells, settings.heartbeatMs);
     void reader.lost.then((cause) => {
       this.lose(cause);
     });
     const sinceMs = performance.now();
-    await client.run(SUBSCRIBE, this.#registryKeys(), [...this.#arguments(), ...this.#parts.keys.members]);
+    await client.run(SUBSCRIBE, this.#registryKeys(), [...this.#arguments(), ...keys.members]);
     await this.#joinPool(client);
     this.#leaseUntilMs = sinceMs + settings.leaseMs;
     if (this.#ended) throw new Error('The connection of the reader was lost');
@@ -146,9 +153,9 @@ export class Subscription implements Settling {
 
   async #readOn(): Promise<void> {
     try {
-      while (this.#wanted && this.#reader) {
+      while (this.#wanted && this.#signs) {
         const room = this.#parts.credit - this.#held.size;
-        if (room > 0) await this.#readOnce(this.#reader, room);
+        if (room > 0) await this.#readOnce(this.#signs, room);
         else await new Promise<void>((resolve) => (this.#onRoom = resolve));
       }
     } catch (error) {
@@ -156,18 +163,14 @@ export class Subscription implements Settling {
     }
   }
 
-  async #readOnce(reader: StoreClient, room: number): Promise<void> {
-    const { keys, consumer, settings } = this.#parts;
-    const queues = [keys.leases, heldBy(keys.base, consumer), ...keys.queues];
-    const fetch = [FETCH, queues, [...this.#holding(), this.#number, room, FETCH_BYTES]] as const;
-    const [hadSign, reply] = this.#looks
-      ? [false, await reader.run(...fetch)]
-      : await reader.runAtSign(keys.bells, settings.heartbeatMs, ...fetch);
-    if (!Array.isArray(reply)) throw leaseOver();
-    const [places, ...entries] = reply as Buffer[];
-    this.#looks = hadSign && entries.length === 0;
+  async #readOnce(signs: SignReader, room: number): Promise<void> {
+    const { names } = this.#parts.keys;
+    const args = [...this.#holding, this.#number, room, FETCH_BYTES];
+    const reply = await signs.read(FETCH, this.#queues, args);
+    if (!reply) throw leaseOver();
+    const [places, ...entries] = reply as readonly Buffer[];
     for (const [index, entry] of entries.entries())
-      this.#take(keys.names[(places?.[index] ?? 0) - 1] ?? '', entry);
+      this.#take(names[(places?.[index] ?? 0) - 1] ?? '', entry);
   }
 
   /** @param queue - the name of its queue, as the store has it */
@@ -225,12 +228,6 @@ export class Subscription implements Settling {
   #registryKeys(): readonly string[] {
     const { leases, subscribers, declared } = this.#parts.keys;
     return [leases, subscribers, declared];
-  }
-
-  /** What scripts are told of who holds something: base of the keys, consumer, life of what is its own. */
-  #holding(): readonly Argument[] {
-    const { keys, consumer, settings } = this.#parts;
-    return [keys.base, consumer, Math.ceil(settings.privateTtlMs)];
   }
 
   #arguments(): Argument[] {

@@ -25,6 +25,14 @@ describe('a wait with a limit', () => {
     abort.abort();
   });
 
+  it('says that it was not done in time when nobody says it better (CORE-11)', async () => {
+    await onFakeClock(async (clock) => {
+      const limited = rejectionOf(within(never(), { timeoutMs: 100 }));
+      await clock.tickAsync(110);
+      expect(await limited).to.include({ code: 'ERR_TIMEOUT', message: 'It was not done in time' });
+    });
+  });
+
   it('ends at its time and not before, and hears what fails later (CORE-11)', async () => {
     await onFakeClock(async (clock) => {
       const work = deferred();

@@ -1,4 +1,4 @@
-import { MessagingTimeoutError, type RequestContext, secretId, type Transport, within } from '@ebbgate/core';
+import { type RequestContext, secretId, type Transport, within } from '@ebbgate/core';
 import {
   type FilterRules,
   type NotificationEndpoint,
@@ -104,7 +104,7 @@ async function listen(
 
 /** Resolves when all is printed; rejects with why it is to end before. */
 function ended(done: Promise<void>, interrupted: AbortSignal): Promise<void> {
-  return within(done, { signal: interrupted }, neverTimesOut);
+  return within(done, { signal: interrupted });
 }
 
 function tell(output: Output, context: RequestContext, notification: ReceivedNotification): void {
@@ -131,8 +131,4 @@ function collectPriority(text: string, before: readonly Priority[] = []): Priori
   const priority = PRIORITIES.find((name) => name === text);
   if (priority) return [...before, priority];
   throw new InvalidArgumentError(`It must be one of ${PRIORITIES.join(', ')}.`);
-}
-
-function neverTimesOut(): Error {
-  return new MessagingTimeoutError('unreachable: no time limit was given');
 }

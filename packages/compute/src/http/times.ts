@@ -1,3 +1,5 @@
+import { secondsText } from '../objects/seconds-text.js';
+
 /** As Python's `datetime` writes it: with microseconds, without a zone. */
 export function timeText(atMs: number): string {
   return `${new Date(atMs).toISOString().slice(0, -1)}000`;
@@ -10,5 +12,5 @@ export function timeOrNull(at: Date | null | undefined): string | null {
 
 /** As upstream's `isotime`: to the second. */
 export function isoText(at: Date | null | undefined): string {
-  return `${(at ?? new Date(0)).toISOString().slice(0, 19)}Z`;
+  return secondsText(at ?? new Date(0));
 }

@@ -3,9 +3,10 @@ import type { BlockDeviceMapping } from '../objects/block-device.js';
 import type { Instance, InstanceFields } from '../objects/instance.js';
 import type { NovaObject } from '../objects/nova-object.js';
 import type { ShareMapping } from '../objects/share-mapping.js';
+import { secondsText } from '../objects/seconds-text.js';
 import { POWER_STATE } from '../objects/states.js';
 import { flavorPayload } from './flavor-payload.js';
-import { timeText, versioned, type VersionedPayload } from './versioned-payload.js';
+import { versioned, type VersionedPayload } from './versioned-payload.js';
 
 type Data = Readonly<Record<string, unknown>>;
 
@@ -62,7 +63,12 @@ export function instanceData(instance: Instance, asked: ContextValues): Data {
 
 function timesOf(instance: Instance): Data {
   const times = ['created_at', 'launched_at', 'terminated_at', 'deleted_at', 'updated_at'] as const;
-  return Object.fromEntries(times.map((name) => [name, timeText(instance.find(name))]));
+  return Object.fromEntries(
+    times.map((name) => {
+      const at = instance.find(name);
+      return [name, at ? secondsText(at) : null];
+    }),
+  );
 }
 
 function stateOf(instance: Instance): Data {

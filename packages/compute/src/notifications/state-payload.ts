@@ -1,6 +1,7 @@
+import { secondsText } from '../objects/seconds-text.js';
 import type { StateEvent } from './compute-event.js';
 import { instanceData } from './instance-payload.js';
-import { timeText, versioned, type VersionedPayload } from './versioned-payload.js';
+import { versioned, type VersionedPayload } from './versioned-payload.js';
 
 /** Another state of an instance: `InstanceUpdatePayload` 2.1. The audit period is that of the present month. */
 export function statePayload({ instance, before }: StateEvent): VersionedPayload {
@@ -14,8 +15,8 @@ export function statePayload({ instance, before }: StateEvent): VersionedPayload
       new_task_state: instance.get('task_state'),
     }),
     audit_period: versioned('AuditPeriodPayload', '1.0', {
-      audit_period_beginning: timeText(new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth()))),
-      audit_period_ending: timeText(now),
+      audit_period_beginning: secondsText(new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth()))),
+      audit_period_ending: secondsText(now),
     }),
     old_display_name: null,
     tags: [],

@@ -22,8 +22,3 @@ export function versioned(
     'nova_object.data': data,
   };
 }
-
-/** As Nova writes times: seconds, in UTC. */
-export function timeText(date: Date | null | undefined): string | null {
-  return date ? `${date.toISOString().slice(0, 19)}Z` : null;
-}

@@ -2,6 +2,7 @@ import { ObjectFormatError } from '../errors.js';
 import { NAMESPACE } from './definition.js';
 import { NovaObject, type ObjectIdentity } from './nova-object.js';
 import { objectRegistry } from './registry.js';
+import { secondsText } from './seconds-text.js';
 
 const NAME = 'nova_object.name';
 const SPACE = 'nova_object.namespace';
@@ -30,7 +31,7 @@ export function decodeObjects(value: unknown): unknown {
 export function encodeObjects(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value; // most are plain
   if (value instanceof NovaObject) return encodeObject(value as NovaObject); // of whatever kind
-  if (value instanceof Date) return encodeDate(value);
+  if (value instanceof Date) return secondsText(value);
   if (Array.isArray(value)) return value.map(encodeObjects);
   return mapMembers(value, encodeObjects);
 }
@@ -54,11 +55,6 @@ function encodeObject(object: NovaObject): Record<string, unknown> {
 function setMember(data: Record<string, unknown>, field: string, value: unknown): void {
   if (field !== '__proto__') data[field] = value;
   else Object.defineProperty(data, field, { value, enumerable: true, writable: true, configurable: true });
-}
-
-/** As Nova writes times: seconds, in UTC. */
-function encodeDate(date: Date): string {
-  return `${date.toISOString().slice(0, 19)}Z`;
 }
 
 function decodeValue(value: unknown, depth: number): unknown {

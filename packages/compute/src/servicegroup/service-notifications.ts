@@ -1,4 +1,5 @@
 import type { ServiceRecord, ServiceRepository } from '../db/repositories.js';
+import { secondsText } from '../objects/seconds-text.js';
 
 /** A service as Nova's versioned notifications tell of it: `ServiceStatusPayload` 1.1. */
 export interface ServiceStatusPayload {
@@ -76,7 +77,7 @@ function notificationOf(type: keyof ServiceNotifications, service: ServiceRecord
         disabled: service.disabled,
         disabled_reason: service.disabledReason,
         availability_zone: service.availabilityZone,
-        last_seen_up: new Date(service.reportedAtMs).toISOString().replace(/\.\d+Z$/, 'Z'),
+        last_seen_up: secondsText(new Date(service.reportedAtMs)),
         forced_down: service.forcedDown,
         version: service.version,
         uuid: service.uuid,

@@ -1,26 +1,19 @@
 import type { RequestContext } from '@ebbgate/core';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { ReceivedNotification } from '../endpoint.js';
 import { type Events, type PayloadOutput, type PrioritiesOf, prioritiesOf } from './events.js';
 import { PRIORITIES, type Priority } from '../priorities.js';
 
-/** One event that has arrived, as a listener hands it over. */
-export interface ReceivedEvent<Type extends string = string, At = string, Payload = unknown> {
-  /** What its sender let travel. */
-  readonly context: RequestContext;
-  /** Who sent it; null when it does not say. */
-  readonly publisherId: string | null;
+/** One event that has arrived, as a listener hands it over; the payload is as its schema makes it. */
+export interface ReceivedEvent<
+  Type extends string = string,
+  At extends string = string,
+  Payload = unknown,
+> extends ReceivedNotification<Payload> {
   /** What has happened. */
   readonly eventType: Type;
   /** In lower case. */
   readonly priority: At;
-  /** As its schema makes it. */
-  readonly payload: Payload;
-  /** The same for all topics it was sent to; undefined when its sender gave none. */
-  readonly messageId: string | undefined;
-  /** When it was made, as its sender wrote it. */
-  readonly timestamp: string | undefined;
-  /** How often it was handed back here before. */
-  readonly attempts: number;
 }
 
 /** What is done with events, by their types. What a handler returns is the answer to the listener. */
