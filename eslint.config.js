@@ -10,7 +10,7 @@ const LAYERS = {
   core: ['eventemitter3'],
   rpc: ['@ebbgate/core', '@standard-schema/spec'],
   notify: ['@ebbgate/core', '@standard-schema/spec', 're2js', 'yaml'],
-  'driver-amqp': ['@ebbgate/core', 'amqplib'],
+  'driver-amqp': ['@ebbgate/core', 'amqplib', 'rhea'],
   'driver-redis': ['@ebbgate/core', 'ioredis'],
   'driver-testkit': ['@ebbgate/core', '@ebbgate/rpc'],
   service: ['@ebbgate/core', '@ebbgate/rpc'],

@@ -10,6 +10,7 @@ const OF_TESTS = [
   'nats-server',
   'redis-sentinel',
   'python3-oslo.messaging',
+  'python3-qpid-proton',
   'python3-nova',
   'python3-openstackclient',
   'chromium',

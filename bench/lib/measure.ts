@@ -71,11 +71,11 @@ export interface Broker {
   dispose(): Promise<void>;
 }
 
-export async function startBroker(): Promise<Broker> {
+export async function startBroker(options: { readonly plugins?: readonly string[] } = {}): Promise<Broker> {
   const { RabbitNode } = (await rig('rabbitmq')) as {
     RabbitNode: { start(options: object): Promise<Broker> };
   }; // its interface
-  return RabbitNode.start({});
+  return RabbitNode.start(options);
 }
 
 /** What the bench needs of a Redis server of its own. */

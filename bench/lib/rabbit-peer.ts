@@ -1,4 +1,5 @@
 // One side of one contender, in a process of its own: what the parent asks for, it does and answers.
+import { amqp10Contenders } from './amqp10-contenders.js';
 import { heapInUse, rate } from './measure.js';
 import { contenders } from './rabbit-contenders.js';
 import { redisContenders } from './redis-contenders.js';
@@ -18,9 +19,16 @@ export interface PeerAnswer {
   readonly heapBytes?: number;
 }
 
+/** By the scheme of the URL. */
+const CONTENDERS = new Map([
+  ['redis', redisContenders],
+  ['amqp10', amqp10Contenders],
+]);
+
 const [, , role, name = '', url = ''] = process.argv;
-const contender = (url.startsWith('redis:') ? redisContenders : contenders).get(name);
-if (!contender || !process.send) throw new Error('started by rabbit.ts and redis.ts only');
+const [scheme = ''] = url.split(':');
+const contender = (CONTENDERS.get(scheme) ?? contenders).get(name);
+if (!contender || !process.send) throw new Error('started by a benchmark only');
 const SMALL = {
   id: 'a1b2c3d4',
   name: 'instance-0001',

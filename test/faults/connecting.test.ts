@@ -1,7 +1,7 @@
 import { AuthenticationError, MessageDeliveryError, MessagingError, type Transport } from '@ebbgate/core';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
-import { Backoff } from '#driver-amqp/v091/backoff.js';
+import { Backoff } from '#driver-amqp/backoff.js';
 import { rejectionOf } from '../support/deferred.js';
 import { AmqpPeer } from '../support/rigs/amqp-peer.js';
 import { eventually } from '../support/rigs/deadline.js';

@@ -2,7 +2,7 @@ import { Deadline, type Transport, TransportUrl } from '@ebbgate/core';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import { readSettings } from '#driver-amqp/options.js';
-import { BrokerConnection } from '#driver-amqp/v091/connection.js';
+import { brokerConnection } from '#driver-amqp/v091/connection.js';
 import { rejectionOf } from '../support/deferred.js';
 import { AmqpPeer } from '../support/rigs/amqp-peer.js';
 import { eventually } from '../support/rigs/deadline.js';
@@ -152,7 +152,7 @@ describe('options at work', function () {
       const hosts = peers.map(({ port }) => `a:b@127.0.0.1:${String(port)}`).join();
       const options = { ...FAST, host_order: 'given', kombu_failover_strategy: strategy } as const;
       const settings = readSettings(TransportUrl.parse(`rabbit://${hosts}/`), options);
-      const connection = new BrokerConnection('publish', settings, bed.log, { changed: () => undefined });
+      const connection = brokerConnection('publish', settings, bed.log, { changed: () => undefined });
       connection.open();
       await rejectionOf(connection.whenUp(Deadline.after(20_000), rounds - 1));
       await connection.close(false);

@@ -143,7 +143,10 @@ export interface Listener {
   close(): Promise<readonly string[]>;
 }
 
-/** An address at which replies reach this process. One per transport; it survives a reconnect. */
+/**
+ * An address at which replies reach this process. One per transport; it survives a reconnect, unless the broker gives the
+ * name: then it may be another one after it, and is asked for with each call.
+ */
 export interface ReplyQueue {
   /** Sent to peers in each call: random, so that nobody else can guess it. */
   readonly address: string;

@@ -5,7 +5,7 @@ import type { TransportHost, TransportUrl } from '@ebbgate/core';
 const GUEST = 'guest';
 const PORT = 5672;
 const TLS_PORT = 5671;
-const TLS_SCHEMES: ReadonlySet<string> = new Set(['rabbits', 'amqps']);
+const TLS_SCHEMES: ReadonlySet<string> = new Set(['rabbits', 'amqps', 'amqp10s']);
 
 /** Does the scheme alone ask for TLS? */
 export function isTlsScheme(scheme: string): boolean {

@@ -2,6 +2,7 @@ import {
   BackpressureError,
   type Deadline,
   MessagingTimeoutError,
+  type ReplyQueue,
   type RequestContext,
   TimerEntry,
   timers,
@@ -138,8 +139,7 @@ export class ReplyWaiters {
   readonly #waiters = new Map<string, ReplyWaiter>();
   #opening: Promise<string> | undefined;
   #late = 0;
-  /** Where replies are to be sent; undefined until {@link open} has resolved once. */
-  address: string | undefined;
+  #queue: ReplyQueue | undefined;
 
   /** @param most - calls that may wait at the same time */
   constructor(transport: Transport, most: number = MAX_PENDING_CALLS) {
@@ -148,6 +148,11 @@ export class ReplyWaiters {
     transport.onClosing((error) => {
       for (const waiter of [...this.#waiters.values()]) waiter.fail(error);
     });
+  }
+
+  /** Where replies are to be sent; undefined until {@link open} has resolved once. Brokers may change it at a reconnect. */
+  get address(): string | undefined {
+    return this.#queue?.address;
   }
 
   /** Calls that wait for their reply. */
@@ -164,7 +169,7 @@ export class ReplyWaiters {
   open(): Promise<string> {
     this.#opening ??= this.#transport.openReplyQueue(this.#onReply).then(
       (queue) => {
-        this.address = queue.address;
+        this.#queue = queue;
         return queue.address;
       },
       (error: unknown) => {

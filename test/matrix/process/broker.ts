@@ -1,4 +1,5 @@
 import type { DriverFactory } from '@ebbgate/core';
+import { amqp10Driver } from '@ebbgate/driver-amqp';
 import { RabbitNode } from '../../support/rigs/rabbitmq.js';
 import { NOT_SAVED, RedisProcess } from '../../support/rigs/redis-process.js';
 import type { BrokerTap } from './broker-tap.js';
@@ -6,7 +7,7 @@ import { RabbitPlace } from './rabbit-place.js';
 import { RedisPlace } from './redis-place.js';
 
 /** What the services of a cloud talk over. */
-export const TRANSPORTS = ['rabbit', 'redis'] as const;
+export const TRANSPORTS = ['rabbit', 'amqp10', 'redis'] as const;
 export type TransportName = (typeof TRANSPORTS)[number];
 
 /** Messages for a topic, or for one server of it as `topic.server`. */
@@ -36,6 +37,13 @@ export function onRabbit(node: RabbitNode): MatrixBroker {
   return { transport: 'rabbit', place: async () => new RabbitPlace(node, await node.vhost()) };
 }
 
+/** The same by AMQP 1.0; the node has the plugin. */
+export function onAmqp10(node: RabbitNode): MatrixBroker {
+  const place = async (): Promise<BrokerPlace> =>
+    new RabbitPlace(node, (await node.vhost()).replace(/^rabbit:/, 'amqp10:'), amqp10Driver);
+  return { transport: 'amqp10', place };
+}
+
 export function onRedis(server: RedisProcess): MatrixBroker {
   return { transport: 'redis', place: () => Promise.resolve(new RedisPlace(server)) };
 }
@@ -44,9 +52,10 @@ export function onRedis(server: RedisProcess): MatrixBroker {
 export async function startBroker(
   transport: TransportName,
 ): Promise<{ readonly broker: MatrixBroker; readonly dispose: () => Promise<void> }> {
-  if (transport === 'rabbit') {
-    const node = await RabbitNode.start();
-    return { broker: onRabbit(node), dispose: () => node.dispose() };
+  if (transport !== 'redis') {
+    const node = await RabbitNode.start({ plugins: ['rabbitmq_amqp1_0'] });
+    const broker = transport === 'rabbit' ? onRabbit(node) : onAmqp10(node);
+    return { broker, dispose: () => node.dispose() };
   }
   const server = await RedisProcess.start({ config: NOT_SAVED });
   return { broker: onRedis(server), dispose: () => server.dispose() };

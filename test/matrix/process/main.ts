@@ -1,5 +1,5 @@
 // npm run matrix -- --processes: every flow, stopped at every message, each service a process on a broker of our own, which
-// is RabbitMQ, or Redis with --transport redis.
+// is RabbitMQ, the same by AMQP 1.0 with --transport amqp10, or Redis with --transport redis.
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { tableOf, writeSection } from '../table.js';

@@ -9,17 +9,18 @@ import { EXCHANGE } from './exchange.js';
 /** A virtual host of a RabbitMQ. */
 export class RabbitPlace implements BrokerPlace {
   readonly url: string;
-  readonly driver: DriverFactory = rabbitDriver;
+  readonly driver: DriverFactory;
   readonly #node: RabbitNode;
 
-  constructor(node: RabbitNode, url: string) {
+  constructor(node: RabbitNode, url: string, driver: DriverFactory = rabbitDriver) {
     this.#node = node;
     this.url = url;
+    this.driver = driver;
   }
 
   /** A queue of our own gets a copy of every request, when the queue that it is meant for does. */
   async tap(): Promise<BrokerTap> {
-    const connection = await connect(this.url.replace(/^rabbit:/, 'amqp:'));
+    const connection = await connect(this.url.replace(/^[^:]+:/, 'amqp:'));
     const tap = new BrokerTap(() => connection.close());
     const channel = await connection.createChannel();
     const { queue } = await channel.assertQueue('', { exclusive: true, autoDelete: true });

@@ -39,10 +39,13 @@ describe('drivers by name and by scheme', () => {
     expect(drivers).to.deep.equal([factory]);
   });
 
-  it('has the RabbitMQ driver with it, and says of a scheme that this one does not serve that it does not', async () => {
+  it('has the drivers of RabbitMQ with it, and says of a scheme that a package does not serve that it does not', async () => {
     const drivers = await driversFor(rabbit, [], cwd);
-    expect(drivers.map(({ name }) => name)).to.deep.equal(['rabbit']);
-    const error = await failure(driversFor(TransportUrl.parse('amqp10://host/'), [], cwd));
+    expect(drivers.map(({ name }) => name)).to.deep.equal(['amqp10', 'rabbit']);
+    const factory = { ...outsideDriver, schemes: ['rabbit'] };
+    const older = (): Promise<ReadonlyMap<string, unknown>> =>
+      Promise.resolve(new Map([['rabbitDriver', factory]]));
+    const error = await failure(driversFor(TransportUrl.parse('amqp10://host/'), [], cwd, older));
     expect(error.message).to.include('@ebbgate/driver-amqp is installed').and.not.include('npm install');
   });
 

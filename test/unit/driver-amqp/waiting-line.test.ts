@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { SendRoom } from '#driver-amqp/v091/send-room.js';
 import type { Outgoing } from '#driver-amqp/v091/unconfirmed.js';
-import { WaitingLine } from '#driver-amqp/v091/waiting-line.js';
+import { WaitingLine } from '#driver-amqp/waiting-line.js';
 import { rejectionOf } from '../../support/deferred.js';
 
 const long = (): Deadline => Deadline.after(60_000);

@@ -59,6 +59,6 @@ async function ownDrivers(scheme: string): Promise<readonly DriverFactory[]> {
     const { redisDriver } = await import('@ebbgate/driver-redis');
     return [redisDriver];
   }
-  const { rabbitDriver } = await import('@ebbgate/driver-amqp');
-  return [rabbitDriver];
+  const { amqp10Driver, rabbitDriver } = await import('@ebbgate/driver-amqp');
+  return [rabbitDriver, amqp10Driver];
 }

@@ -1,5 +1,4 @@
 import {
-  type ConnectionState,
   type Deadline,
   type Delivery,
   type Destination,
@@ -10,7 +9,6 @@ import {
   EventLoopWatch,
   type Listener,
   type ListenOptions,
-  MessageDeliveryError,
   type NotificationSource,
   type PublishOptions,
   type ReplyQueue,
@@ -18,14 +16,19 @@ import {
   type Source,
   type WireMessage,
 } from '@ebbgate/core';
+import type { ChannelModel } from 'amqplib';
 import type { RabbitSettings } from '../options.js';
 import { publishProperties } from '../properties.js';
+import { tooLarge } from '../too-large.js';
 import { RabbitTopology, type SourceTopology } from '../topology.js';
-import { BrokerConnection } from './connection.js';
-import { ConsumingConnections } from './consuming-connections.js';
-import { RabbitListener } from './listener.js';
+import { asBrokerError } from '../broker-errors.js';
+import { DriverConnections } from '../driver-connections.js';
+import { SourceListener } from '../source-listener.js';
+import { brokerConnection } from './connection.js';
 import { Publisher } from './publisher.js';
 import { RabbitReplyQueue } from './reply-queue.js';
+import { StreamOffsets } from './stream-offsets.js';
+import { Subscription } from './subscription.js';
 import type { Outgoing } from './unconfirmed.js';
 
 /** What RabbitMQ can do by the way oslo.messaging uses it. */
@@ -42,16 +45,6 @@ const FEATURES: Omit<DriverFeatures, 'maxMessageBytes'> = Object.freeze({
   isolatedNames: false,
 });
 
-/** Worst first: a driver is as well as the worst of its connections. */
-const WORST: readonly ConnectionState[] = [
-  'closed',
-  'disconnected',
-  'connecting',
-  'idle',
-  'blocked',
-  'connected',
-];
-
 /** AMQP 0-9-1 by amqplib, on two connections whatever the load: one publishes, the other consumes, up to a thousand servers. */
 export class RabbitDriver implements Driver {
   readonly features: DriverFeatures;
@@ -59,15 +52,13 @@ export class RabbitDriver implements Driver {
   readonly #settings: RabbitSettings;
   readonly #context: DriverContext;
   readonly #topology: RabbitTopology;
-  readonly #publishing: BrokerConnection;
-  readonly #consuming: ConsumingConnections;
+  readonly #connections: DriverConnections<ChannelModel>;
   readonly #publisher: Publisher;
   /** Fanout exchanges vanish with their last queue, and a publish to one that is missing ends the channel. */
   readonly #fanoutPublisher: Publisher;
   readonly #loopWatch: EventLoopWatch;
-  readonly #listeners = new Set<RabbitListener>();
+  readonly #listeners = new Set<SourceListener<ChannelModel>>();
   readonly #replyQueues = new Set<RabbitReplyQueue>();
-  #told: ConnectionState = 'idle';
 
   constructor(settings: RabbitSettings, context: DriverContext) {
     this.features = Object.freeze({ ...FEATURES, maxMessageBytes: settings.maxMessageBytes });
@@ -75,29 +66,24 @@ export class RabbitDriver implements Driver {
     this.#settings = settings;
     this.#context = context;
     this.#topology = new RabbitTopology(settings);
-    const hooks = {
-      changed: (_state: ConnectionState, cause?: Error): void => {
-        this.#tell(cause);
+    this.#connections = new DriverConnections(
+      (role, hooks) => brokerConnection(role, settings, context.logger, hooks),
+      (state, cause) => {
+        context.events.connection(state, cause);
       },
-    };
-    this.#publishing = new BrokerConnection('publish', settings, context.logger, hooks);
-    this.#consuming = new ConsumingConnections(
-      () => new BrokerConnection('consume', settings, context.logger, hooks),
     );
-    this.#publisher = new Publisher(this.#publishing, context.logger);
-    this.#fanoutPublisher = new Publisher(this.#publishing, context.logger);
+    this.#publisher = new Publisher(this.#connections.publishing, context.logger);
+    this.#fanoutPublisher = new Publisher(this.#connections.publishing, context.logger);
     this.#loopWatch = new EventLoopWatch(context.logger, 'no heartbeat was sent');
   }
 
   async connect(deadline: Deadline): Promise<void> {
     this.#loopWatch.start();
-    this.#publishing.open();
-    this.#consuming.open();
-    await Promise.all(this.#connections().map((connection) => connection.whenUp(deadline, undefined)));
+    await this.#connections.open(deadline);
   }
 
   async reach(deadline: Deadline, retry: number): Promise<void> {
-    await this.#publishing.whenUp(deadline, retry);
+    await this.#connections.publishing.whenUp(deadline, retry);
   }
 
   async close(): Promise<void> {
@@ -106,18 +92,12 @@ export class RabbitDriver implements Driver {
     await Promise.all(listeners.map((listener) => listener.close()));
     const answers = listeners.every(({ silent }) => !silent); // else the broker is not asked again
     if (answers) await Promise.all([...this.#replyQueues].map((queue) => queue.close()));
-    await Promise.all(this.#connections().map((connection) => connection.close(answers)));
+    await this.#connections.close(answers);
   }
 
   status(): DriverStatus {
-    const connection = this.#connectionState();
-    const all = this.#connections();
-    const which = all.find(({ state }) => state === connection);
-    return {
-      connection,
-      cause: which?.cause ?? all.find(({ cause }) => cause !== undefined)?.cause,
-      listeners: [...this.#listeners].map((listener) => listener.status),
-    };
+    const listeners = [...this.#listeners].map((listener) => listener.status);
+    return { ...this.#connections.status, listeners };
   }
 
   publish(destination: Destination, message: WireMessage, options: PublishOptions): Promise<void> {
@@ -163,15 +143,18 @@ export class RabbitDriver implements Driver {
     options: ListenOptions,
     onDelivery: (delivery: Delivery) => void,
   ): Promise<Listener> {
-    const listener = new RabbitListener({
-      connection: this.#consuming.forServer(),
+    const { prefetch, acceptance } = this.#settings;
+    const credit = prefetch > 0 ? Math.min(prefetch, options.credit) : options.credit;
+    const offsets = new StreamOffsets();
+    const listener = new SourceListener<ChannelModel>({
+      connection: this.#connections.consuming.forServer(),
       settings: this.#settings,
       events: this.#context.events,
       source,
-      topology,
-      credit:
-        this.#settings.prefetch > 0 ? Math.min(this.#settings.prefetch, options.credit) : options.credit,
-      onDelivery,
+      pausesByHolding: this.#settings.autoDelete,
+      subscription: (onLost) =>
+        new Subscription({ topology, credit, acceptance, offsets, hooks: { onDelivery, onLost } }),
+      asError: asBrokerError,
       onClosed: () => this.#listeners.delete(listener),
     });
     this.#listeners.add(listener);
@@ -188,7 +171,7 @@ export class RabbitDriver implements Driver {
     const { events, logger } = this.#context;
     const topology = await this.#topology.replyQueue();
     const queue = new RabbitReplyQueue({
-      connection: this.#consuming.first,
+      connection: this.#connections.consuming.first,
       topology,
       events,
       logger,
@@ -215,26 +198,4 @@ export class RabbitDriver implements Driver {
     await queue.whenConsumed(outgoing.deadline, outgoing.retry);
     await publisher.send(outgoing);
   }
-
-  #connections(): readonly BrokerConnection[] {
-    return [this.#publishing, ...this.#consuming.all];
-  }
-
-  #connectionState(): ConnectionState {
-    const states = this.#connections().map(({ state }) => state);
-    return WORST.find((state) => states.includes(state)) ?? 'idle';
-  }
-
-  #tell(cause: Error | undefined): void {
-    const state = this.#connectionState();
-    if (state === this.#told) return;
-    this.#told = state;
-    this.#context.events.connection(state, cause);
-  }
-}
-
-function tooLarge(bytes: number, { maxMessageBytes }: RabbitSettings): MessageDeliveryError {
-  return new MessageDeliveryError(
-    `The message has ${String(bytes)} bytes; at most ${String(maxMessageBytes)} are sent (max_message_bytes)`,
-  );
 }

@@ -10,7 +10,8 @@ import {
 import { type ChannelModel, IllegalOperationError } from 'amqplib';
 import { asBrokerError, isNotFound, isRefused } from '../broker-errors.js';
 import { ChannelNotOpenedError, openConfirmChannel } from './channel.js';
-import { type BrokerConnection, closedError, type ConnectionUser } from './connection.js';
+import { closedError, type ConnectionUser } from '../held-connection.js';
+import type { BrokerConnection } from './connection.js';
 import { Declarations } from './declarations.js';
 import { PublishChannel } from './publish-channel.js';
 import { SendRoom } from './send-room.js';
@@ -26,7 +27,7 @@ const MOST_AT_ONCE = 8;
  * Publishes on one confirm channel at a time. A send resolves when the broker has confirmed it; it is refused when the
  * broker has returned it, *unknown* when the connection was lost in between.
  */
-export class Publisher implements ConnectionUser {
+export class Publisher implements ConnectionUser<ChannelModel> {
   readonly #connection: BrokerConnection;
   readonly #logger: Logger;
   #channel: PublishChannel | undefined;

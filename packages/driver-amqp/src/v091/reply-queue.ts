@@ -19,7 +19,8 @@ import { asBrokerError } from '../broker-errors.js';
 import { readMessage } from '../properties.js';
 import type { ReplyTopology } from '../topology.js';
 import { openChannel } from './channel.js';
-import type { BrokerConnection, ConnectionUser } from './connection.js';
+import type { ConnectionUser } from '../held-connection.js';
+import type { BrokerConnection } from './connection.js';
 import { closedInOrder } from './orderly-close.js';
 
 const CLOSE_MS = 3_000;
@@ -39,7 +40,7 @@ export interface ReplyQueueParts {
 }
 
 /** The queue at which a process gets its replies: one name as long as the process lives, consumed again after each loss. */
-export class RabbitReplyQueue implements ReplyQueue, ConnectionUser {
+export class RabbitReplyQueue implements ReplyQueue, ConnectionUser<ChannelModel> {
   readonly #connection: BrokerConnection;
   readonly #topology: ReplyTopology;
   readonly #onReply: (message: WireMessage) => void;

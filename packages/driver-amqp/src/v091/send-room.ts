@@ -1,4 +1,4 @@
-import { WaitingLine } from './waiting-line.js';
+import { WaitingLine } from '../waiting-line.js';
 import type { Outgoing } from './unconfirmed.js';
 
 /** So many bytes go on before the socket is asked again. */

@@ -1,13 +1,14 @@
 import type { WireMessage } from '@ebbgate/core';
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
 import { readMessage } from '../properties.js';
+import type { SourceSubscription } from '../source-listener.js';
 import type { SourceQueue, SourceTopology } from '../topology.js';
 import { Acknowledger } from './acknowledger.js';
 import { openChannel } from './channel.js';
 import { RabbitDelivery } from './delivery.js';
 import { closedInOrder } from './orderly-close.js';
 import type { StreamOffsets } from './stream-offsets.js';
-import { unreadableMessage } from './unreadable-message.js';
+import { unreadableMessage } from '../unreadable-message.js';
 
 /** What a subscription tells its listener. */
 export interface SubscriptionHooks {
@@ -18,6 +19,8 @@ export interface SubscriptionHooks {
 
 /** What a subscription is made of. */
 export interface SubscriptionParts {
+  /** What is declared and consumed. */
+  readonly topology: SourceTopology;
   /** Most deliveries handed over and not settled. */
   readonly credit: number;
   readonly acceptance: 'written' | 'confirmed';
@@ -27,7 +30,8 @@ export interface SubscriptionParts {
 }
 
 /** One try at consuming: a channel, its consumers, and what they have brought and is not settled. */
-export class Subscription {
+export class Subscription implements SourceSubscription<ChannelModel> {
+  readonly #topology: SourceTopology;
   readonly #hooks: SubscriptionHooks;
   readonly #acceptance: 'written' | 'confirmed';
   readonly #offsets: StreamOffsets;
@@ -48,6 +52,7 @@ export class Subscription {
   #holding = false;
 
   constructor(parts: SubscriptionParts) {
+    this.#topology = parts.topology;
     this.#credit = parts.credit;
     this.#acceptance = parts.acceptance;
     this.#offsets = parts.offsets;
@@ -63,33 +68,33 @@ export class Subscription {
    * Declares everything, then consumes everything: when it resolves a message sent by anyone arrives here. Rejects with
    * what ended the channel first, which may come in the same packet as an answer.
    */
-  async open(model: ChannelModel, topology: SourceTopology): Promise<void> {
+  async open(model: ChannelModel): Promise<void> {
     try {
-      await this.#open(model, topology);
+      await this.#open(model);
     } catch (error) {
       throw this.#endedBy ?? error;
     }
     if (this.#ended) throw this.#endedBy ?? new Error('The channel was closed');
   }
 
-  async #open(model: ChannelModel, topology: SourceTopology): Promise<void> {
+  async #open(model: ChannelModel): Promise<void> {
     const channel = await openChannel(model, (error) => {
       this.#lost(error);
     });
     this.#channel = channel;
-    for (const { exchange, queue, bindings } of topology.queues) {
+    for (const { exchange, queue, bindings } of this.#topology.queues) {
       await channel.assertExchange(exchange.name, exchange.type, exchange.options);
       await channel.assertQueue(queue.name, queue.options);
       for (const key of bindings) await channel.bindQueue(queue.name, exchange.name, key);
     }
-    const probe = this.#acceptance === 'confirmed' ? topology.queues[0]?.queue.name : undefined;
+    const probe = this.#acceptance === 'confirmed' ? this.#topology.queues[0]?.queue.name : undefined;
     this.#acks = new Acknowledger(channel, probe);
     await channel.prefetch(this.#credit); // each consumer's: RabbitMQ's `global` is not to be had with quorum queues
-    await this.consume(topology);
+    await this.consume();
   }
 
   /** Consumes everything that was declared: once more after `cancel`; or takes `hold` back. */
-  async consume(topology: SourceTopology): Promise<void> {
+  async consume(): Promise<void> {
     const channel = this.#channel;
     const acks = this.#acks;
     if (!channel || !acks) return;
@@ -98,7 +103,7 @@ export class Subscription {
       queueMicrotask(this.#handOverNext);
       return;
     }
-    const queues = new Map(topology.queues.map((source) => [source.queue.name, source]));
+    const queues = new Map(this.#topology.queues.map((source) => [source.queue.name, source]));
     for (const source of queues.values()) {
       const take = (message: ConsumeMessage | null): void => {
         if (message) this.#onMessage(message, acks, source);
@@ -138,8 +143,11 @@ export class Subscription {
     this.#releaseKept();
   }
 
-  /** Ends the channel in order: the broker has processed every acknowledgement then. False when it did not say so. */
-  async close(removeQueue: string | undefined): Promise<boolean> {
+  /**
+   * Ends the channel in order: the broker has processed every acknowledgement then. False when it did not say so.
+   * @param forGood - the private queue is deleted, too
+   */
+  async close(forGood: boolean): Promise<boolean> {
     const channel = this.#channel;
     const alive = !this.#ended;
     this.#ended = true;
@@ -149,7 +157,8 @@ export class Subscription {
     this.#acks?.end();
     if (!channel || !alive) return alive;
     try {
-      if (removeQueue !== undefined) await channel.deleteQueue(removeQueue);
+      const { privateQueue } = this.#topology;
+      if (forGood && privateQueue !== undefined) await channel.deleteQueue(privateQueue);
       return await closedInOrder(channel);
     } catch {
       return false;

@@ -1,7 +1,6 @@
 import {
   AuthenticationError,
   ConfigurationError,
-  type Delivery,
   type DriverEvents,
   type Listener,
   type ListenerStatus,
@@ -10,13 +9,8 @@ import {
   sourceNames,
   within,
 } from '@ebbgate/core';
-import type { ChannelModel } from 'amqplib';
-import { asBrokerError } from '../broker-errors.js';
-import type { RabbitSettings } from '../options.js';
-import type { SourceTopology } from '../topology.js';
-import type { BrokerConnection, ConnectionUser } from './connection.js';
-import { StreamOffsets } from './stream-offsets.js';
-import { Subscription } from './subscription.js';
+import type { ConnectionUser, HeldConnection } from './held-connection.js';
+import type { ConnectionSettings } from './options.js';
 
 /** What the owner wants. What the broker does follows, when there is a connection. */
 type Wish = 'listen' | 'pause' | 'stop' | 'closed';
@@ -24,25 +18,47 @@ type Wish = 'listen' | 'pause' | 'stop' | 'closed';
 /** Stopping and closing wait for the broker's confirmation at most so long. */
 const CONFIRM_MS = 3_000;
 
+/** One try at consuming: a channel or session, its consumers, and what they have brought and is not settled. */
+export interface SourceSubscription<Model> {
+  /** Something was settled of which the broker has not said that it has processed it. */
+  readonly isUnsure: boolean;
+  /** When it resolves a message sent by anyone arrives. */
+  open(model: Model): Promise<void>;
+  /** Consumes once more, after `cancel`; or takes `hold` back. */
+  consume(): Promise<void>;
+  /** Hands nothing over until `consume`, and leaves the consumers where they are. */
+  hold(): void;
+  /** Resolves when the broker has confirmed that it sends no more, or when the channel is gone. */
+  cancel(): Promise<void>;
+  /**
+   * Ends it in order: the broker has processed every acknowledgement then. False when it did not say so.
+   * @param forGood - what belongs to the listener alone is removed, too
+   */
+  close(forGood: boolean): Promise<boolean>;
+}
+
 /** What a listener is made of. */
-export interface ListenerParts {
-  readonly connection: BrokerConnection;
-  readonly settings: RabbitSettings;
-  readonly events: DriverEvents;
+export interface ListenerParts<Model> {
+  readonly connection: HeldConnection<Model>;
+  readonly settings: Pick<ConnectionSettings, 'retryIntervalMs' | 'intervalMaxMs'>;
+  readonly events: Pick<DriverEvents, 'listener' | 'error'>;
   readonly source: Source;
-  readonly topology: SourceTopology;
-  readonly credit: number;
-  readonly onDelivery: (delivery: Delivery) => void;
+  /** With its last user gone a queue would go, too: a pause leaves the consumers where they are. */
+  readonly pausesByHolding: boolean;
+  /** @param onLost - it is of no use any more; without a cause it went with its connection. Told once, not after `close`. */
+  readonly subscription: (onLost: (cause: Error | undefined) => void) => SourceSubscription<Model>;
+  /** The error of the family for one of the client library. */
+  readonly asError: (error: unknown, doing: string) => Error;
   readonly onClosed: () => void;
 }
 
 /** The consumers of a source. They come back after the loss of their channel, their connection, or a cancel by the broker. */
-export class RabbitListener implements Listener, ConnectionUser {
-  readonly #parts: ListenerParts;
+export class SourceListener<Model> implements Listener, ConnectionUser<Model> {
+  readonly #parts: ListenerParts<Model>;
   /** Ends the pause before the next try. */
   #retry = new AbortController();
   #wish: Wish = 'listen';
-  #subscription: Subscription | undefined;
+  #subscription: SourceSubscription<Model> | undefined;
   /** The broker has confirmed it. */
   #subscribed = false;
   /** It has been confirmed once. */
@@ -54,14 +70,13 @@ export class RabbitListener implements Listener, ConnectionUser {
   #silent = false;
   /** The last channel was lost with what was settled on it, and no other has followed: the broker may have it or not. */
   #unsure = false;
-  readonly #offsets = new StreamOffsets();
   readonly #first: {
     readonly promise: Promise<void>;
     readonly resolve: () => void;
     readonly reject: (error: unknown) => void;
   };
 
-  constructor(parts: ListenerParts) {
+  constructor(parts: ListenerParts<Model>) {
     this.#parts = parts;
     const { retryIntervalMs, intervalMaxMs } = parts.settings;
     this.#pause = new RetryPause({ retryIntervalMaxMs: Math.max(retryIntervalMs, intervalMaxMs) });
@@ -91,7 +106,7 @@ export class RabbitListener implements Listener, ConnectionUser {
     return this.#first.promise;
   }
 
-  onUp(_model: ChannelModel): void {
+  onUp(_model: Model): void {
     this.#pursue();
   }
 
@@ -117,7 +132,7 @@ export class RabbitListener implements Listener, ConnectionUser {
     const subscription = this.#subscription;
     if (!subscription) this.#pursue();
     else if (this.state() === 'listen') {
-      const isConsuming = await subscription.consume(this.#parts.topology).then(
+      const isConsuming = await subscription.consume().then(
         () => true,
         () => false, // its channel says what is wrong
       );
@@ -138,22 +153,21 @@ export class RabbitListener implements Listener, ConnectionUser {
     this.#retry.abort();
     this.#parts.connection.users.delete(this);
     this.#first.reject(new Error('The listener was closed'));
-    const { topology, source } = this.#parts;
+    const { source } = this.#parts;
     const closing = async (): Promise<boolean> => {
       await this.#subscribing?.catch(() => undefined);
       if (wish !== 'stop') await this.#subscription?.cancel(); // a pause may have left them
-      return (await this.#subscription?.close(topology.privateQueue)) ?? !this.#unsure;
+      return (await this.#subscription?.close(true)) ?? !this.#unsure;
     };
     const work = closing();
     const isConfirmed = !this.#silent && (await this.#confirmed(() => work));
     if (this.#silent) void work.catch(() => undefined);
     this.#subscribed = false;
     this.#parts.onClosed();
+    const { text } = sourceNames(source);
     return isConfirmed
       ? []
-      : [
-          `The broker did not confirm the acknowledgements and the end of the consumers for ${sourceNames(source).text}`,
-        ];
+      : [`The broker did not confirm the acknowledgements and the end of the consumers for ${text}`];
   }
 
   /** No more messages: what was fetched can still be settled, so the channel stays. */
@@ -168,7 +182,7 @@ export class RabbitListener implements Listener, ConnectionUser {
     this.#silent = false;
     await this.#confirmed(async () => {
       await this.#subscribing?.catch(() => undefined);
-      if (this.#wish === 'pause' && this.#parts.settings.autoDelete) this.#subscription?.hold();
+      if (this.#wish === 'pause' && this.#parts.pausesByHolding) this.#subscription?.hold();
       else await this.#subscription?.cancel();
       this.#subscribed = false; // that of a subscription that came meanwhile, too
       return true;
@@ -186,20 +200,14 @@ export class RabbitListener implements Listener, ConnectionUser {
     });
   }
 
-  async #subscribe(model: ChannelModel): Promise<void> {
-    const { topology, credit, onDelivery, connection, settings } = this.#parts;
-    const onLost = (cause: Error | undefined): void => {
+  async #subscribe(model: Model): Promise<void> {
+    const { connection } = this.#parts;
+    const subscription = this.#parts.subscription((cause) => {
       this.#onLost(subscription, cause);
-    };
-    const subscription = new Subscription({
-      credit,
-      acceptance: settings.acceptance,
-      offsets: this.#offsets,
-      hooks: { onDelivery, onLost },
     });
     this.#subscription = subscription;
     try {
-      await subscription.open(model, topology);
+      await subscription.open(model);
       this.#pause.succeeded();
       this.#unsure = false;
       this.#subscribed = true;
@@ -208,21 +216,21 @@ export class RabbitListener implements Listener, ConnectionUser {
       this.#tell(undefined);
     } catch (error) {
       if (this.#subscription === subscription) this.#subscription = undefined;
-      await subscription.close(undefined);
+      await subscription.close(false);
       if (connection.model === model) await this.#failed(error);
     }
   }
 
   /** The broker has refused: final for a start, else tried again, each time later. */
   async #failed(error: unknown): Promise<void> {
-    const failure = asBrokerError(error, `Cannot consume for ${sourceNames(this.#parts.source).text}`);
+    const failure = this.#parts.asError(error, `Cannot consume for ${sourceNames(this.#parts.source).text}`);
     const isFinal = failure instanceof ConfigurationError || failure instanceof AuthenticationError;
     if (isFinal && !this.#started) this.#first.reject(failure);
     else this.#parts.events.error(failure);
     await this.#pauseBeforeRetry();
   }
 
-  #onLost(subscription: Subscription, cause: Error | undefined): void {
+  #onLost(subscription: SourceSubscription<Model>, cause: Error | undefined): void {
     if (this.#subscription !== subscription) return;
     this.#subscription = undefined;
     this.#subscribed = false;

@@ -1,4 +1,4 @@
-import type { ConnectionSettings } from '../options.js';
+import type { ConnectionSettings } from './options.js';
 
 /** A connection that has held so long counts as stable: what comes after it begins with short waits again. */
 const STABLE_MS = 10_000;

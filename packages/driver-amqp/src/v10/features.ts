@@ -1,0 +1,30 @@
+import type { DriverFeatures } from '@ebbgate/core';
+import type { Amqp10Settings } from './options.js';
+
+/** What RabbitMQ can do by AMQP 1.0, with its queues declared as oslo.messaging has them. */
+const OF_RABBITMQ: Omit<DriverFeatures, 'maxMessageBytes'> = Object.freeze({
+  undeliverable: true,
+  expiry: true,
+  release: true,
+  redelivered: true,
+  fanout: true,
+  notifications: false,
+  durable: true,
+  crossProcess: true,
+  ordered: true,
+  isolatedNames: false,
+});
+
+/** Of any other broker only what AMQP 1.0 itself asks for is known: nodes may be made on use, and be lost with it. */
+const OF_OTHERS: Omit<DriverFeatures, 'maxMessageBytes'> = Object.freeze({
+  ...OF_RABBITMQ,
+  undeliverable: false,
+  expiry: false,
+  durable: false,
+  isolatedNames: true,
+});
+
+/** The manifest for the broker that the options name. */
+export function featuresOf({ addressForm, maxMessageBytes }: Amqp10Settings): DriverFeatures {
+  return Object.freeze({ ...(addressForm === 'plain' ? OF_OTHERS : OF_RABBITMQ), maxMessageBytes });
+}
