@@ -2,7 +2,8 @@
 // Builds, runs the tests on this Node and, with --nodes, the unit tests again on the other supported ones; with CI=true those
 // of the libraries: the compute service is a program, and has its Node; and what tests our own scripts, or runs whole suites of
 // tests, says little of a Node.
-// All tests are run in parts, as many at a time as there are processors; a selection in one part.
+// All tests are run in parts, one more at a time than there are processors, as much of what they do is to wait for a broker; a
+// selection in one part.
 // The last line on stdout is the sum: `N passed, N failed`, and `, N skipped` when there are any.
 import { availableParallelism } from 'node:os';
 import { build } from './lib/build.mjs';
@@ -19,8 +20,9 @@ const COMPUTE_TESTS = 'build/test/unit/compute/';
 const TOOL_TESTS = ['tooling', 'driver-testkit'].map((name) => `${UNIT_TESTS}${name}/`);
 /** Beside each other the parts are slower, each at its own moments. */
 const PATIENCE = 4;
-/** Those that share one broker: what one of its tests needs is in the way of no other. */
-const BROKER_TESTS = ['conformance', 'faults', 'interop', 'integration'].map((name) => `build/test/${name}/`);
+/** Each of these has its own brokers, which its tests share. */
+const SUITE_TESTS = ['build/test/conformance/'];
+const BROKER_TESTS = ['faults', 'interop', 'integration'].map((name) => `build/test/${name}/`);
 
 const ci = process.env.CI === 'true';
 const args = process.argv.slice(2);
@@ -35,7 +37,7 @@ function add(counts) {
   for (const key of Object.keys(total)) total[key] += counts[key];
 }
 
-const lanes = isWhole ? availableParallelism() : 1;
+const lanes = isWhole ? availableParallelism() + 1 : 1;
 
 const within = (folder) => `${folder}**/*.test.js`;
 
@@ -43,10 +45,11 @@ const within = (folder) => `${folder}**/*.test.js`;
 function ownParts() {
   const files = selected.length === 0 ? [ALL_TESTS] : selected;
   if (!isWhole) return [{ label: 'selected tests', files, options }];
-  const others = [UNIT_TESTS, ...BROKER_TESTS].map((folder) => `--ignore=${within(folder)}`);
+  const others = [UNIT_TESTS, ...SUITE_TESTS, ...BROKER_TESTS].map((folder) => `--ignore=${within(folder)}`);
   return [
-    { label: 'broker tests', files: BROKER_TESTS.map(within), options },
     { label: 'process tests', files, options: others },
+    { label: 'conformance of drivers', files: SUITE_TESTS.map(within), options },
+    { label: 'broker tests', files: BROKER_TESTS.map(within), options },
     ...unitParts('', {}),
   ];
 }

@@ -81,7 +81,7 @@ export class Amqp10Peer {
   }
 
   static async start(options: PeerOptions): Promise<Amqp10Peer> {
-    const server = createServer();
+    const server = createServer({ noDelay: true });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     return new Amqp10Peer(server, options);
@@ -216,7 +216,7 @@ export class Amqp10Peer {
   }
 
   #passOn(socket: Socket): void {
-    const onward = connect(this.#options.port091 ?? 0, '127.0.0.1');
+    const onward = connect({ port: this.#options.port091 ?? 0, host: '127.0.0.1', noDelay: true });
     this.#sockets.add(onward);
     onward.on('error', () => socket.destroy());
     onward.once('close', () => {
