@@ -1,11 +1,10 @@
-// npm run bench -- amqp10 [--rounds N] [--only NAME] [--share PART] [--heap CALLS]: the AMQP 1.0 driver against the least raw rhea
-// code, two processes each and one RabbitMQ with its plugin. --heap: the heap of our client over so many calls, too.
+// npm run bench -- amqp10 [--rounds N] [--only NAME] [--share PART]: the AMQP 1.0 driver against the least raw rhea code, two
+// processes each and one RabbitMQ with its plugin.
 import { parseArgs } from 'node:util';
 import { keep, median, startBroker, table } from './lib/measure.js';
-import { ask, endPair, type Pair, round, startPair } from './lib/rabbit-pair.js';
+import { endPair, type Pair, round, startPair } from './lib/rabbit-pair.js';
 import type { RoundRequest } from './lib/rabbit-peer.js';
 
-const PARTS = 5;
 const scenarios = new Map<string, RoundRequest>([
   ['32 calls at a time', { kind: 'call', times: 12_000, concurrency: 32, bytes: 0 }],
   ['256 calls at a time', { kind: 'call', times: 20_000, concurrency: 256, bytes: 0 }],
@@ -18,18 +17,16 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '5' },
     only: { type: 'string' },
     share: { type: 'string', default: '1' },
-    heap: { type: 'string', default: '0' },
   },
 });
 const rounds = Number(values.rounds);
 const share = Number(values.share);
-const heapCalls = Number(values.heap);
 
 console.error('starting a broker');
 const broker = await startBroker({ plugins: ['rabbitmq_amqp1_0'] });
 const urlOf = async (): Promise<string> => (await broker.vhost()).replace('rabbit:', 'amqp10:');
 const pairs: Pair[] = [];
-for (const name of ['floor', 'ours']) pairs.push(await startPair(name, await urlOf(), ['--expose-gc']));
+for (const name of ['floor', 'ours']) pairs.push(await startPair(name, await urlOf()));
 const rows = [];
 for (const [scenario, whole] of scenarios) {
   if (values.only !== undefined && !scenario.includes(values.only)) continue;
@@ -64,18 +61,6 @@ console.log(
   ]),
 );
 
-/** MiB in use after each part of the calls. */
-const heap: number[] = [];
-const client = pairs[1]?.client;
-for (let part = 1; part <= PARTS && heapCalls > 0 && client; part += 1) {
-  const request: RoundRequest = { kind: 'call', times: heapCalls / PARTS, concurrency: 256, bytes: 0 };
-  const { heapBytes = NaN } = await ask(client, request);
-  heap.push(heapBytes / 1024 ** 2);
-}
-if (heap.length > 0)
-  console.log(
-    `\nMiB of heap after each fifth of ${String(heapCalls)} calls: ${heap.map((each) => each.toFixed(2)).join(', ')}`,
-  );
 for (const each of pairs) await endPair(each);
 await broker.dispose();
-keep('amqp10', { rounds, share, rows, heap });
+keep('amqp10', { rounds, share, rows });

@@ -2,11 +2,10 @@
 // store holds before and after them, and how many commands a second it runs for a server that nobody asks anything.
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { heapOverCalls, warmUp } from './lib/heap-parts.js';
 import { keep, startRedis, table } from './lib/measure.js';
-import { ask, endPair, type Pair, startPair } from './lib/rabbit-pair.js';
-import type { RoundRequest } from './lib/rabbit-peer.js';
+import { endPair, type Pair, startPair } from './lib/rabbit-pair.js';
 
-const PARTS = 10;
 const CONNECTION = /^.*\bname=ebbgate-.*$/gm;
 const { values } = parseArgs({
   options: { calls: { type: 'string', default: '1000000' }, idle: { type: 'string', default: '60' } },
@@ -47,33 +46,19 @@ async function commandsASecond(): Promise<number> {
 /** Both sides, after a first round of calls. */
 async function startWarm(): Promise<Pair> {
   const pair = await startPair('written', redis.url(), ['--expose-gc']);
-  await ask(pair.client, { ...request, times: 20_000 });
+  await warmUp(pair);
   return pair;
 }
 
-const request: RoundRequest = { kind: 'call', times: calls / PARTS, concurrency: 256, bytes: 0 };
 await end(await startWarm()); // what Redis keeps for itself once it has run scripts is there from now on
 const storeBefore = await kib();
 const pair = await startWarm();
 console.error(`looking at idle processes for ${values.idle} s`);
 const idle = await commandsASecond();
-const rows: { calls: number; clientMiB: number; serverMiB: number; storeKiB: number; connections: number }[] =
-  [];
-for (let part = 1; part <= PARTS; part += 1) {
-  const { heapBytes: clientBytes = NaN } = await ask(pair.client, request);
-  const { heapBytes: serverBytes = NaN } = await ask(pair.server, {});
-  const row = {
-    calls: (calls / PARTS) * part,
-    clientMiB: clientBytes / 1024 ** 2,
-    serverMiB: serverBytes / 1024 ** 2,
-    storeKiB: (await kib()) - storeBefore,
-    connections: await connections(),
-  };
-  rows.push(row);
-  console.error(
-    `${String(row.calls)} calls: ${row.clientMiB.toFixed(2)} and ${row.serverMiB.toFixed(2)} MiB`,
-  );
-}
+const rows = await heapOverCalls(pair, calls, async () => ({
+  storeKiB: (await kib()) - storeBefore,
+  connections: await connections(),
+}));
 await end(pair);
 const left = (await kib()) - storeBefore;
 await redis.dispose();

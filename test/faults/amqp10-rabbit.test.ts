@@ -88,6 +88,18 @@ describe('AMQP 1.0, with RabbitMQ', function () {
     expect(shown([stranger, impostor])).not.to.contain(node.password);
   });
 
+  it('EXTERNAL logs in by the certificate, to declare, to send and to receive (AMQP-18, SEC-03)', async () => {
+    const { ca, clientCert, clientKey } = node.tls;
+    const files = { ssl_ca_file: ca, ssl_cert_file: clientCert, ssl_key_file: clientKey };
+    const external = { ...files, sasl_mechanism: 'EXTERNAL' } as const;
+    const nameless = secure().replace(/\/\/.*@/, '//');
+    await node.addUser('client', WRONG, vhost); // the common name of the certificate; the password is not asked for
+    const where = source();
+    const transport = await bed.connected(nameless, external);
+    await bed.serve(transport, where, { echo: (_context: unknown, args: object) => args });
+    expect(await bed.client(transport, where).call({}, 'echo', { n: 1 })).to.deep.equal({ n: 1 });
+  });
+
   it('a queue that exists with other properties fails the start once, and is left as it is (AMQP-21, AMQP-22)', async () => {
     const where = source();
     const other = await amqplib.connect(node.url(vhost, { scheme: 'amqp' }));

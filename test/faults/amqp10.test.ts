@@ -171,6 +171,15 @@ describe('AMQP 1.0, with a peer of any manners', function () {
     expect(told[0]).to.contain('amqp:not-found').and.to.contain('make that node at the broker');
   });
 
+  it('where nobody declares its queues, the start of a server fails, and what is missing is told (AMQP-20, AMQP-23)', async () => {
+    const peer = await bed.peer({ plays: 'rabbitmq-4' }); // and nothing behind it speaks AMQP 0-9-1
+    const transport = await bed.connected(peer.url(), {}, { sendTimeoutMs: 400 });
+    const told: string[] = [];
+    transport.events.on('error', ({ message }) => told.push(message));
+    await failure(transport.listen(source(), { credit: 1 }, () => undefined));
+    expect(told[0]).to.contain('Cannot declare the queues over AMQP 0-9-1 at 127.0.0.1');
+  });
+
   it('is disconnected the moment the connection is lost, and what is sent in the gap arrives after it (AMQP-47, AMQP-42)', async () => {
     const peer = await bed.peer();
     const proxy = await FaultProxy.start({ port: peer.port });

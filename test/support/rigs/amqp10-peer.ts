@@ -21,14 +21,18 @@ export interface PeerOptions {
   readonly credit?: number;
   /** The time without a frame after which we are dead, in milliseconds. */
   readonly idleTimeOutMs?: number;
+  /** What a fanout has for a receiver that was cut off waits for the next one; else it is lost. */
+  readonly keepsFanouts?: boolean;
+  /** Whether these may log in; by default all may. */
+  readonly admits?: (user: string, password: string) => boolean;
 }
 
 /** What becomes of the next messages; `hold` settles nothing. */
 export type Outcome = 'accept' | 'release' | 'modify' | 'modify-undeliverable' | 'reject' | 'settle' | 'hold';
 
-/** A message in a node. */
+/** A message in a node; as bytes, where it is none that rhea could write. */
 interface Stored {
-  readonly message: Message;
+  readonly message: Message | Buffer;
   readonly isAgain: boolean;
 }
 
@@ -58,6 +62,12 @@ export class Amqp10Peer {
   readonly attached: string[] = [];
   /** The hostname of each open. */
   readonly hostNames: (string | undefined)[] = [];
+  /** The error of each link that we have begun and they have ended. */
+  readonly refused: unknown[] = [];
+  /** How many messages they have rejected. */
+  rejected = 0;
+  /** The next attach of a receiver is answered as if we received, too. */
+  confusesRoles = false;
   credit: number;
   readonly #options: PeerOptions;
   readonly #server: Server;
@@ -67,6 +77,8 @@ export class Amqp10Peer {
   readonly #receivers = new Set<Receiver>();
   readonly #nodes = new Map<string, PeerNode>();
   readonly #parted = new Map<Delivery, Parted>();
+  /** Links that were ended by us. */
+  readonly #forced = new WeakSet<Sender>();
   #made = 0;
 
   private constructor(server: Server, options: PeerOptions) {
@@ -96,6 +108,11 @@ export class Amqp10Peer {
     return this.#connections.size;
   }
 
+  /** How much they have and have not settled. */
+  get unsettled(): number {
+    return this.#parted.size;
+  }
+
   /** What waits in a node. */
   depth(address: string): number {
     return this.#nodes.get(address)?.waiting.length ?? 0;
@@ -104,7 +121,7 @@ export class Amqp10Peer {
   /** Those who receive from the nodes whose address contains the text, with the credit that they have given. */
   consumers(part: string): { readonly address: string; readonly credit: number }[] {
     return [...this.#nodes].flatMap(([address, { senders }]) =>
-      address.includes(part)
+      address.includes(part) && !isCopy(address)
         ? [...senders].map((sender) => ({
             address,
             credit: (sender as unknown as { credit: number }).credit, // rhea keeps it there
@@ -117,7 +134,8 @@ export class Amqp10Peer {
   detachForced(part: string): number {
     let count = 0;
     for (const [address, { senders }] of this.#nodes)
-      for (const sender of address.includes(part) ? senders : []) {
+      for (const sender of address.includes(part) && !isCopy(address) ? senders : []) {
+        this.#forced.add(sender);
         sender.close({ condition: 'amqp:link:detach-forced', description: 'by the test' });
         count += 1;
       }
@@ -127,7 +145,7 @@ export class Amqp10Peer {
   /** Ends the sessions of those links. */
   endSessions(part: string): void {
     for (const [address, { senders }] of this.#nodes)
-      for (const sender of address.includes(part) ? senders : [])
+      for (const sender of address.includes(part) && !isCopy(address) ? senders : [])
         sender.session.end({ condition: 'amqp:session:errant-link', description: 'by the test' });
   }
 
@@ -142,6 +160,28 @@ export class Amqp10Peer {
     for (const receiver of this.#receivers) receiver.add_credit(credit);
   }
 
+  /** Puts bytes into a node, as a message that nobody has checked. */
+  store(address: string, ...messages: readonly Buffer[]): void {
+    this.#node(address).waiting.push(...messages.map((message) => ({ message, isAgain: false })));
+    this.#deliverAll();
+  }
+
+  /** Sends so many messages more than they have given credit for. */
+  overrun(address: string, messages: readonly Buffer[]): void {
+    for (const sender of this.#node(address).senders)
+      (sender as unknown as { credit: number }).credit += messages.length; // rhea keeps it there
+    this.store(address, ...messages);
+  }
+
+  /** Begins a link that nobody has asked for, on every connection. */
+  intrude(): void {
+    for (const connection of this.#connections) {
+      const sender = connection.open_sender({ target: { address: 'for you' } });
+      sender.on('sender_open', () => undefined); // it is no receiver of ours
+      sender.on('sender_error', () => this.refused.push((sender.error as { condition?: unknown }).condition)); // of rhea
+    }
+  }
+
   async close(): Promise<void> {
     this.#server.close();
     for (const socket of this.#sockets) socket.destroy(new Error('closed'));
@@ -152,9 +192,9 @@ export class Amqp10Peer {
     const container = rhea.create_container({ id: 'peer' });
     const mechanisms = rhea.sasl.server_mechanisms() as unknown as Record<
       string,
-      (check?: () => boolean) => void
+      (check?: (user: string, password: string) => boolean) => void
     >; // its types leave the argument out
-    mechanisms['enable_plain']?.(() => true);
+    mechanisms['enable_plain']?.(this.#options.admits ?? (() => true));
     mechanisms['enable_anonymous']?.();
     container.sasl_server_mechanisms = mechanisms;
     for (const event of ['error', 'protocol_error', 'connection_error', 'session_error', 'sender_error'])
@@ -173,7 +213,7 @@ export class Amqp10Peer {
       this.#leaveAll((sender) => sender.session === session);
     });
     container.on('sender_close', ({ sender: closed }: EventContext) => {
-      this.#leaveAll((sender) => sender === closed);
+      this.#leaveAll((sender) => sender === closed, closed !== undefined && !this.#forced.has(closed));
     });
     container.on('receiver_open', ({ receiver }: EventContext) => {
       if (receiver) this.#onTheirSender(receiver);
@@ -195,6 +235,7 @@ export class Amqp10Peer {
       container.on(event, ({ delivery }: EventContext) => {
         if (delivery) this.#onGivenBack(delivery);
       });
+    container.on('rejected', () => (this.rejected += 1));
     container.on('settled', ({ delivery }: EventContext) => {
       if (delivery) this.#parted.delete(delivery);
     });
@@ -234,6 +275,8 @@ export class Amqp10Peer {
       ...{ receiver_options: { credit_window: 0, autoaccept: false } },
       ...{ sender_options: { treat_modified_as_released: false } },
       ...(this.#options.idleTimeOutMs !== undefined && { idle_time_out: this.#options.idleTimeOutMs }),
+      // So much may be unsettled before it is the peer that stops.
+      session_buffer_size: 10_000,
       reconnect: false,
     } as unknown as ConnectionOptions); // of a connection that is accepted, not made
     (connection as unknown as { accept(socket: Socket): void }).accept(socket); // as rhea's own server does
@@ -275,13 +318,30 @@ export class Amqp10Peer {
       return;
     }
     sender.set_source({ address });
+    if (this.confusesRoles) {
+      this.confusesRoles = false;
+      (sender as unknown as { local: { attach: { role: boolean } } }).local.attach.role = true; // rhea keeps it there
+    }
     this.#node(address).senders.add(sender);
+    if (address.startsWith('fanout/')) this.#join(address, sender);
+  }
+
+  /** Each who receives from a fanout has what is for it in a node of its own. */
+  #join(address: string, sender: Sender): void {
+    const left = this.#copiesOf(address).find(({ senders }) => senders.size === 0);
+    const own = left ?? this.#node(`${address}#${sender.name}`);
+    own.senders.add(sender);
   }
 
   /** What they have not settled goes back, in order. */
-  #leaveAll(isGone: (sender: Sender) => boolean): void {
-    for (const { senders } of this.#nodes.values())
-      for (const sender of senders) if (isGone(sender)) senders.delete(sender);
+  #leaveAll(isGone: (sender: Sender) => boolean, isForGood = false): void {
+    const isKept = this.#options.keepsFanouts === true && !isForGood;
+    for (const [name, { senders }] of this.#nodes)
+      for (const sender of senders) {
+        if (!isGone(sender)) continue;
+        senders.delete(sender);
+        if (isCopy(name) && !isKept) this.#nodes.delete(name);
+      }
     // rhea tells what was settled by the frames before only in its next tick.
     setImmediate(() => {
       const back = [...this.#parted].filter(([, { sender }]) => isGone(sender)).reverse();
@@ -334,13 +394,8 @@ export class Amqp10Peer {
     return node ? [node] : [];
   }
 
-  /** Each who receives from a fanout has what is for it in a node of its own. */
   #copiesOf(address: string): PeerNode[] {
-    return [...this.#node(address).senders].map((sender) => {
-      const own = this.#node(`${address}#${sender.name}`);
-      own.senders.add(sender);
-      return own;
-    });
+    return [...this.#nodes].filter(([name]) => name.startsWith(`${address}#`)).map(([, node]) => node);
   }
 
   #deliverAll(): void {
@@ -348,8 +403,7 @@ export class Amqp10Peer {
       for (const sender of node.senders) {
         while (node.waiting.length > 0 && sender.is_open() && hasCredit(sender)) {
           const stored = node.waiting.shift() as Stored; // there is one
-          const message = { ...stored.message, first_acquirer: !stored.isAgain };
-          this.#parted.set(sender.send(message), { node, stored, sender });
+          this.#parted.set(transfer(sender, stored), { node, stored, sender });
         }
       }
   }
@@ -363,6 +417,16 @@ export class Amqp10Peer {
       this.#deliverAll();
     });
   }
+}
+
+/** The name of a node that has copies for one receiver. */
+function isCopy(name: string): boolean {
+  return name.includes('#');
+}
+
+function transfer(sender: Sender, { message, isAgain }: Stored): Delivery {
+  if (Buffer.isBuffer(message)) return sender.send(message, undefined, 0);
+  return sender.send({ ...message, first_acquirer: !isAgain });
 }
 
 /** Of what was granted, as much as is not on its way. */

@@ -8,13 +8,23 @@ const KEPT_LOGS = join(import.meta.dirname, '../../../broker-logs');
 
 let shared: Promise<RabbitNode> | undefined;
 
+/** A client may log in by its certificate, as the user that its common name says. */
+const BY_CERTIFICATE = [
+  "{auth_mechanisms, ['PLAIN', 'AMQPLAIN', 'EXTERNAL']}",
+  '{ssl_cert_login_from, common_name}',
+];
+
 /**
  * The node that all suites of this mocha run share, with a TLS listener, and AMQP 1.0 beside 0-9-1; started by the first who
  * asks. Each suite makes itself a virtual host. Who stops, kills or suspends it brings it back; whoever does more starts one
  * of its own.
  */
 export function sharedRabbit(): Promise<RabbitNode> {
-  shared ??= RabbitNode.start({ tls: true, plugins: ['rabbitmq_amqp1_0'] });
+  shared ??= RabbitNode.start({
+    tls: true,
+    plugins: ['rabbitmq_amqp1_0', 'rabbitmq_auth_mechanism_ssl'],
+    config: BY_CERTIFICATE,
+  });
   return shared;
 }
 

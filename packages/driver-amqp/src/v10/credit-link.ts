@@ -1,6 +1,6 @@
-import type { EventContext, Receiver } from 'rhea';
+import type { Delivery, EventContext, Receiver } from 'rhea';
 import type { LinkSession } from './link-session.js';
-import { creditOf, forgetCredit, writeCredit, writeNoCredit } from './rhea-parts.js';
+import { bytesOf, creditOf, forgetCredit, leaveRing, writeCredit, writeNoCredit } from './rhea-parts.js';
 
 /** One node that is received from. */
 export interface SourceNode {
@@ -9,6 +9,9 @@ export interface SourceNode {
   /** Others may have what we have no room for; else it is ours alone. */
   readonly isShared: boolean;
 }
+
+/** @param link - the one that has brought it */
+type OnMessage = (bytes: Buffer, delivery: Delivery, link: CreditLink) => void;
 
 /** A receiver whose credit is ours to give and to take back. Goes with its session. */
 export class CreditLink {
@@ -26,24 +29,21 @@ export class CreditLink {
   static async attach(
     session: LinkSession,
     { source, isShared }: SourceNode,
-    onMessage: (context: EventContext, link: CreditLink) => void,
+    onMessage: OnMessage,
   ): Promise<CreditLink> {
     const receiver = await session.attachReceiver({ source });
     return new CreditLink(session, receiver, isShared, onMessage);
   }
 
-  private constructor(
-    session: LinkSession,
-    receiver: Receiver,
-    isShared: boolean,
-    onMessage: (context: EventContext, link: CreditLink) => void,
-  ) {
+  private constructor(session: LinkSession, receiver: Receiver, isShared: boolean, onMessage: OnMessage) {
     this.#session = session;
     this.#receiver = receiver;
     this.isShared = isShared;
     this.#takesBack = session.peer.form.takesBack;
-    receiver.on('message', (context: EventContext) => {
-      onMessage(context, this);
+    receiver.on('message', ({ message, delivery }: EventContext) => {
+      if (!delivery) return; // rhea gives it
+      leaveRing(delivery);
+      onMessage(bytesOf(message), delivery, this);
     });
     receiver.on('receiver_flow', () => {
       this.#flowsAnswered += 1;

@@ -1,7 +1,11 @@
 import type { DriverFeatures } from '@ebbgate/core';
 import type { Amqp10Settings } from './options.js';
 
-/** What RabbitMQ can do by AMQP 1.0, with its queues declared as oslo.messaging has them. */
+/**
+ * What RabbitMQ can do by AMQP 1.0, with its queues declared as oslo.messaging has them. Acceptance is `written` only: an
+ * acknowledgement is confirmed to a receiver that settles second (`rcv-settle-mode`), and RabbitMQ 3 ends the session of one
+ * that asks for it: not supported.
+ */
 const OF_RABBITMQ: Omit<DriverFeatures, 'maxMessageBytes'> = Object.freeze({
   undeliverable: true,
   expiry: true,

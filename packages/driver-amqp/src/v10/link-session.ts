@@ -2,7 +2,7 @@ import { within } from '@ebbgate/core';
 import type { EventContext, Receiver, Sender, Session } from 'rhea';
 import type { OnConnection, PeerConnection } from './peer-connection.js';
 import { peerError } from './peer-errors.js';
-import { newSession } from './rhea-parts.js';
+import { isAnswered, newSession } from './rhea-parts.js';
 
 const DETACH_MS = 3_000;
 /** The peer answers so soon, or the session is given up. */
@@ -115,6 +115,7 @@ export class LinkSession implements OnConnection {
     });
     const opened = new Promise<'opened'>((resolve) => {
       link.on(`${kind}_open`, () => {
+        if (!isAnswered(link)) this.fail(new Error('The peer attached the link the wrong way round'));
         // An attach without a node is a refusal: the detach that says why follows.
         if (remoteNode() !== undefined && remoteNode() !== null) resolve('opened');
       });

@@ -1,6 +1,7 @@
 import type { WireMessage } from '@ebbgate/core';
 import rhea, { type Message } from 'rhea';
 import { DEADLINE_HEADER, publishProperties, readMessage } from '../properties.js';
+import type { Sections } from './sections.js';
 
 /** The largest `ttl`, an unsigned integer of four bytes. */
 const MOST_TTL_MS = 0xffff_ffff;
@@ -32,35 +33,20 @@ export function bodyLength(message: { readonly body: unknown }): number {
 /**
  * A message off the wire.
  *
- * @throws SerializationError (`ERR_SERIALIZATION`), as `readMessage`; also for a body that is neither bytes nor text.
+ * @throws SerializationError (`ERR_SERIALIZATION`), as `readMessage`.
  */
-export function fromAmqp(message: Message): WireMessage {
+export function fromAmqp({ body, contentType, ttl, applicationProperties }: Sections): WireMessage {
   return readMessage({
-    content: bytesOf(message.body),
+    content: body,
     properties: {
-      contentType: message.content_type,
-      expiration: typeof message.ttl === 'number' ? String(message.ttl) : undefined,
-      headers: message.application_properties,
+      contentType,
+      expiration: typeof ttl === 'number' ? String(ttl) : undefined,
+      headers: applicationProperties,
     },
   });
 }
 
 /** The broker has handed it out before. Only what it says of itself: others leave both fields out. */
-export function isRedelivered({ first_acquirer, delivery_count }: Message): boolean {
-  return first_acquirer === false || (typeof delivery_count === 'number' && delivery_count > 0);
-}
-
-/** Bytes in one or several data sections; or a value, as simple clients send text. Empty for anything else. */
-function bytesOf(body: unknown): Buffer {
-  if (typeof body === 'string') return Buffer.from(body);
-  if (Buffer.isBuffer(body)) return body;
-  const content: unknown = (body as { readonly content?: unknown } | null | undefined)?.content;
-  if (Buffer.isBuffer(content)) return content;
-  const parts = Array.isArray(content) ? content.filter((part) => Buffer.isBuffer(part)) : [];
-  return Buffer.concat(parts);
-}
-
-/** The size of a body that was refused, for the log. */
-export function receivedLength(message: Message): number {
-  return bytesOf(message.body).byteLength;
+export function isRedelivered({ firstAcquirer, deliveryCount }: Sections): boolean {
+  return firstAcquirer === false || (typeof deliveryCount === 'number' && deliveryCount > 0);
 }

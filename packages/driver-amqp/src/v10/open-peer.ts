@@ -54,6 +54,9 @@ function openSocket(settings: Amqp10Settings, host: RabbitHost): Socket {
   return socket;
 }
 
+/** For links that the peer begins: else rhea grants them credit, and accepts what comes by them. */
+const OF_STRANGERS = { receiver_options: { credit_window: 0, autoaccept: false } };
+
 function newConnection(settings: Amqp10Settings, host: RabbitHost, socket: Socket): Connection {
   const container = rhea.create_container({ id: `ebbgate-${secretId()}` });
   container.on('error', () => undefined); // of links and sessions; whoever has them hears of it
@@ -75,8 +78,10 @@ function newConnection(settings: Amqp10Settings, host: RabbitHost, socket: Socke
         return socket;
       },
     }),
+    ...OF_STRANGERS,
     ...({ sasl_mechanisms: mechanisms(settings, host) } as object), // rhea reads it; its types leave it out
   });
+  refuseLinks(connection);
   guard(connection);
   connection.connect();
   return connection;
@@ -88,6 +93,13 @@ function guard(connection: Connection): void {
     connection.on(event, () => undefined);
 }
 
+/** What the peer begins by itself is nothing of ours; our own links have listeners of their own. */
+function refuseLinks(connection: Connection): void {
+  const refusal = { condition: 'amqp:not-allowed', description: 'This client takes no links' };
+  connection.on('receiver_open', ({ receiver }: EventContext) => receiver?.close(refusal));
+  connection.on('sender_open', ({ sender }: EventContext) => sender?.close(refusal));
+}
+
 /** RabbitMQ has virtual hosts by this prefix; others by the plain name, as TLS and HTTP have it. */
 function virtualHostName(settings: Amqp10Settings, { hostname }: RabbitHost): string {
   if (settings.addressForm !== 'plain') return `vhost:${settings.virtualHost}`;
@@ -97,11 +109,24 @@ function virtualHostName(settings: Amqp10Settings, { hostname }: RabbitHost): st
 }
 
 function mechanisms({ sasl }: Amqp10Settings, { username, password }: RabbitHost): unknown {
+  if (sasl === 'PLAIN') return { PLAIN: () => new PlainLogin(username, password) };
   const offered = rhea.sasl.client_mechanisms();
-  if (sasl === 'PLAIN') offered.enable_plain(username, password);
-  else if (sasl === 'EXTERNAL') offered.enable_external();
+  if (sasl === 'EXTERNAL') offered.enable_external();
   else offered.enable_anonymous('anonymous');
   return offered;
+}
+
+/** As that of rhea, which counts characters where it sends bytes, and so cuts off all that is not ASCII. */
+class PlainLogin {
+  readonly #response: Buffer;
+
+  constructor(username: string, password: string) {
+    this.#response = Buffer.from(`\0${username}\0${password}`);
+  }
+
+  start(callback: (error: undefined, response: Buffer) => void): void {
+    callback(undefined, this.#response);
+  }
 }
 
 /** Resolves when the peer has opened the connection. */

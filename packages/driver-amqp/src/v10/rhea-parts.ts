@@ -1,4 +1,5 @@
-import type { Connection, Receiver, Sender, Session } from 'rhea';
+import type { Connection, Delivery, Receiver, Sender, Session } from 'rhea';
+import { guard } from './guarded-session.js';
 
 /** Parts of rhea 3 that its types leave out, each used in one place. */
 interface RawReceiver {
@@ -60,7 +61,45 @@ export function roomOf(sender: Sender): number {
 
 /** A session whose rings have room for so many unsettled deliveries. */
 export function newSession(connection: Connection, ring: number): Session {
-  return connection.create_session(ring);
+  const session = connection.create_session(ring);
+  guard(session);
+  return session;
+}
+
+/** A message as a guarded session gives it. */
+export function bytesOf(message: unknown): Buffer {
+  return Buffer.isBuffer(message) ? message : Buffer.alloc(0);
+}
+
+/**
+ * A delivery that has come is ours to keep: in the ring of rhea one that is held for long would keep its place, and those
+ * of all after it.
+ */
+export function leaveRing(delivery: Delivery): void {
+  (delivery as unknown as { settled: boolean }).settled = true; // rhea looks there; what is written is what `update` says
+}
+
+/** Nobody waits for its outcome any more: it leaves the ring. False while it is not written, as it cannot be taken back. */
+export function forget(delivery: Delivery): boolean {
+  const raw = delivery as unknown as {
+    readonly id: number;
+    readonly link: Sender;
+    remote_settled: boolean;
+  }; // rhea keeps it there
+  const { outgoing } = raw.link.session as unknown as { readonly outgoing: RawOutgoing }; // likewise
+  if (raw.id >= outgoing.next_pending_delivery) return false;
+  raw.remote_settled = true;
+  delivery.update(true);
+  return true;
+}
+
+/** The peer has the other end of the link, and not the same one. */
+export function isAnswered(link: Receiver | Sender): boolean {
+  const { local, remote } = link as unknown as Record<
+    'local' | 'remote',
+    { readonly attach: { readonly role: boolean } }
+  >; // rhea keeps it there
+  return local.attach.role !== remote.attach.role;
 }
 
 /** We have said who we are, and the peer has not said what it thinks of it. */

@@ -4,10 +4,10 @@ import type { TargetNode } from './address-form.js';
 import { LinkSession } from './link-session.js';
 import type { PeerConnection } from './peer-connection.js';
 import { asPeerError, isNotFound, isRefused, PeerError, peerError } from './peer-errors.js';
-import { roomOf } from './rhea-parts.js';
+import { forget, roomOf } from './rhea-parts.js';
 import { type Outgoing, SendAgain, Sending } from './sending.js';
 
-/** So many may be overdue before the link is replaced: a peer that settles nothing would fill rhea's ring. */
+/** So many may be overdue before they are written, as the peer has closed its window: then the link is replaced. */
 const MOST_OVERDUE = 1_024;
 
 /**
@@ -86,8 +86,9 @@ export class SenderLink {
       if (roomOf(sender) <= 0) return; // more credit, or more room, calls again
       this.#waiting.delete(sending);
       void this.#session.peer.turn();
-      sending.written();
-      this.#underWay.set(sender.send(sending.outgoing.message), sending);
+      const delivery = sender.send(sending.outgoing.message);
+      sending.sent(delivery);
+      this.#underWay.set(delivery, sending);
     }
   };
 
@@ -140,8 +141,13 @@ export class SenderLink {
     else sending.fail(new MessageUndeliverableError(`There is no ${place}: nobody has ever listened there`));
   }
 
+  /** Nobody waits for its outcome any more; one that never came would keep its place in the ring of rhea, and all after it. */
   readonly #onLate = (sending: Sending): void => {
     if (this.#waiting.delete(sending)) return;
+    if (sending.delivery && forget(sending.delivery)) {
+      this.#underWay.delete(sending.delivery);
+      return;
+    }
     this.#overdue += 1;
     if (this.#overdue >= MOST_OVERDUE)
       this.#session.fail(new Error(`The broker has not settled ${String(MOST_OVERDUE)} messages in time`));

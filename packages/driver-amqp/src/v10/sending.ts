@@ -1,5 +1,5 @@
 import { type Deadline, type Destination, MessageDeliveryError, TimerEntry, timers } from '@ebbgate/core';
-import type { Message } from 'rhea';
+import type { Delivery, Message } from 'rhea';
 
 /** One message, ready to be sent. */
 export interface Outgoing {
@@ -21,7 +21,7 @@ export class Sending extends TimerEntry {
   readonly #resolve: () => void;
   readonly #reject: (error: Error) => void;
   readonly #onLate: (sending: Sending) => void;
-  #isWritten = false;
+  #delivery: Delivery | undefined;
   #isLate = false;
 
   /** @param onLate - its deadline has come: whoever keeps it need not any more */
@@ -44,9 +44,14 @@ export class Sending extends TimerEntry {
     return this.#isLate;
   }
 
+  /** Undefined until it is sent. */
+  get delivery(): Delivery | undefined {
+    return this.#delivery;
+  }
+
   /** From now on it may arrive. */
-  written(): void {
-    this.#isWritten = true;
+  sent(delivery: Delivery): void {
+    this.#delivery = delivery;
   }
 
   taken(): void {
@@ -63,7 +68,7 @@ export class Sending extends TimerEntry {
     this.#isLate = true;
     this.#onLate(this);
     this.fail(
-      this.#isWritten
+      this.#delivery
         ? new MessageDeliveryError('The broker did not settle the message before the deadline', {
             outcome: 'unknown',
           })

@@ -1,12 +1,12 @@
-import type { WireMessage } from '@ebbgate/core';
-import type { EventContext } from 'rhea';
+import type { Delivery as RheaDelivery } from 'rhea';
 import type { SourceSubscription } from '../source-listener.js';
 import { unreadableMessage } from '../unreadable-message.js';
 import { CreditLink, type SourceNode } from './credit-link.js';
 import { Amqp10Delivery, type Settling } from './delivery.js';
 import { LinkSession } from './link-session.js';
-import { fromAmqp, isRedelivered, receivedLength } from './messages.js';
+import { fromAmqp, isRedelivered } from './messages.js';
 import type { PeerConnection } from './peer-connection.js';
+import { readSections } from './sections.js';
 
 /** What a subscription is made of. */
 export interface SubscriptionParts {
@@ -127,21 +127,24 @@ export class Subscription implements SourceSubscription<PeerConnection>, Settlin
     return !this.#isConsuming;
   }
 
-  readonly #onMessage = ({ message: raw, delivery: rawDelivery }: EventContext, link: CreditLink): void => {
-    if (!raw || !rawDelivery) return; // rhea gives both
-    let message: WireMessage;
-    try {
-      message = fromAmqp(raw);
-    } catch (error) {
-      message = unreadableMessage(error, receivedLength(raw)); // its server refuses, counts and reports it
-    }
-    const delivery = new Amqp10Delivery(message, isRedelivered(raw), rawDelivery, this);
+  readonly #onMessage = (bytes: Buffer, raw: RheaDelivery, link: CreditLink): void => {
+    const delivery = this.#read(bytes, raw);
     if (this.#room > 0) this.#handOver(delivery);
     else if (link.isShared) {
       this.#held.add(delivery);
       delivery.release();
     } else this.#kept.push(delivery);
   };
+
+  #read(bytes: Buffer, raw: RheaDelivery): Amqp10Delivery {
+    try {
+      const sections = readSections(bytes);
+      return new Amqp10Delivery(fromAmqp(sections), isRedelivered(sections), raw, this);
+    } catch (error) {
+      // its server refuses, counts and reports it
+      return new Amqp10Delivery(unreadableMessage(error, bytes.byteLength), false, raw, this);
+    }
+  }
 
   get #room(): number {
     return this.#parts.credit - this.#held.size - this.#kept.length;
