@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { inspect } from 'node:util';
 import amqplib from 'amqplib';
+import { NotificationListener, Notifier } from '@ebbgate/notify';
 import { expect } from 'chai';
 import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
 import { Amqp10Peer } from '../support/rigs/amqp10-peer.js';
@@ -13,7 +14,7 @@ import type { RabbitNode } from '../support/rigs/rabbitmq.js';
 import { sharedRabbit } from '../support/rigs/shared-rabbit.js';
 import { tlsFiles } from '../support/rigs/tls-files.js';
 import { Amqp10Bed } from './amqp10-bed.js';
-import { failure, send, source, toFanout, toTopic } from './bed.js';
+import { failure, fresh, send, source, toFanout, toTopic } from './bed.js';
 
 const WAIT_MS = 10_000;
 const WRONG = 'wr0ng-s3cret';
@@ -113,6 +114,18 @@ describe('AMQP 1.0, with RabbitMQ', function () {
     expect((await node.view.queues(vhost)).find(({ name }) => name === where.topic)?.durable).to.equal(true);
   });
 
+  it('a queue of notifications that exists with other properties is told to who sends, and left as it is (AMQP-21, AMQP-22)', async () => {
+    const topic = fresh('durable');
+    const other = await amqplib.connect(node.url(vhost, { scheme: 'amqp' }));
+    bed.onEnd(() => other.close());
+    const channel = await other.createChannel();
+    await channel.assertQueue(`${topic}.info`, { durable: true });
+    const notifier = new Notifier(await bed.connected(url()), { topics: [topic] });
+    const error = await failure(notifier.info({}, 'e', 1));
+    expect(error.code).to.equal('ERR_CONFIGURATION');
+    expect(error.message).to.contain(`"${topic}.info"`).and.to.contain('nothing was changed');
+  });
+
   it('no connection for declarations stays, and a deleted queue is made again (AMQP-07, AMQP-09, AMQP-34)', async () => {
     const where = source();
     const transport = await bed.connected(url());
@@ -171,6 +184,27 @@ describe('AMQP 1.0, with RabbitMQ', function () {
       expect(peer.received).to.have.length(before + 1);
       await send(transport, toTopic(nobody), 'to nobody', { mandatory: false });
       await send(transport, toFanout(nobody), 'to all of nobody');
+    });
+
+    it('notifications are stored also when their queue was deleted meanwhile: it is declared again (AMQP-03, AMQP-24)', async () => {
+      const topic = fresh('deleted');
+      const transport = await bed.connected(url({ port: peer.port }));
+      const listener = new NotificationListener(transport, [{ topic }], [{ info: () => undefined }]);
+      await listener.start(); // the peer knows the queues that somebody receives from
+      const notifier = new Notifier(transport, { topics: [topic] });
+      const queue = async (): Promise<boolean> =>
+        (await node.view.queues(vhost)).some(({ name }) => name === `${topic}.info`);
+      await notifier.info({}, 'e', 1);
+      expect(await queue()).to.equal(true); // at the RabbitMQ behind it
+      await node.view.deleteQueue(vhost, `${topic}.info`);
+      peer.outcomes.push('release'); // as the broker says when no queue takes it
+      await notifier.info({}, 'e', 2);
+      expect(await queue()).to.equal(true);
+      const address = `/exchanges/openstack/${topic}.info`;
+      expect(peer.received.filter((one) => one.address === address)).to.have.length(3);
+      expect(peer.attached.filter((one) => one === address)).to.have.length(2);
+      await listener.stop();
+      await listener.wait({ timeoutMs: WAIT_MS });
     });
   });
 });

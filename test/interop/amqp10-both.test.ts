@@ -1,9 +1,10 @@
 import { createTransport, Target, type Transport } from '@ebbgate/core';
 import { createAmqp10Driver } from '@ebbgate/driver-amqp';
+import { NotificationListener, Notifier } from '@ebbgate/notify';
 import { RpcClient, RpcServer } from '@ebbgate/rpc';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import { eventually } from '../support/rigs/deadline.js';
+import { eventually, within } from '../support/rigs/deadline.js';
 import type { OsloPeer } from '../support/rigs/python-oslo.js';
 import { LIMIT_MS, Live, pythonCall } from './live.js';
 
@@ -12,7 +13,7 @@ describe('one topic over AMQP 1.0, over 0-9-1 and by Python', function () {
   let live: Live;
   let python: OsloPeer;
   let modern: Transport;
-  const servers: RpcServer[] = [];
+  const servers: (RpcServer | NotificationListener)[] = [];
 
   before(async () => {
     live = await Live.start();
@@ -88,6 +89,41 @@ describe('one topic over AMQP 1.0, over 0-9-1 and by Python', function () {
       'ten py',
       'ten ten',
     ]);
+  });
+
+  it('notifications of each are heard by the others, from one queue and in pools (AMQP-24)', async () => {
+    const topics = ['mixed'];
+    const listenAt = async (transport: Transport, pool?: string): Promise<string[]> => {
+      const seen: string[] = [];
+      const endpoint = {
+        info: (_context: unknown, { eventType }: { eventType: string }) => void seen.push(eventType),
+      };
+      const options = pool === undefined ? {} : { pool };
+      const listener = new NotificationListener(transport, [{ topic: 'mixed' }], [endpoint], options);
+      servers.push(listener);
+      await listener.start();
+      return seen;
+    };
+    const pools = [await listenAt(modern, 'ten'), await listenAt(live.transport, 'nine')];
+    await new Notifier(modern, { topics }).info({}, 'by.ten', { text: 'café 😀' });
+    await new Notifier(live.transport, { topics }).info({}, 'by.nine', 1);
+    await python.send({
+      ...{
+        command: 'notify',
+        driver: 'messagingv2',
+        priority: 'info',
+        event_type: 'by.py',
+        payload: 2,
+        topics,
+      },
+    });
+    for (const seen of pools) await eventually('all three in each pool', LIMIT_MS, () => seen.length === 3);
+    await python.send({ command: 'start_listener', name: 'mixed', topics, priorities: ['info'] });
+    const heard: string[] = [];
+    for (let n = 0; n < 3; n += 1)
+      heard.push((await within('at Python', LIMIT_MS, python.handling('info'))).topic);
+    const all = ['by.nine', 'by.py', 'by.ten'];
+    expect([heard, ...pools].map((seen) => seen.toSorted())).to.deep.equal([all, all, all]);
   });
 
   it('an error keeps its identity, and a topic that nobody has ever served is told at once (RPC-16, AMQP-33)', async () => {

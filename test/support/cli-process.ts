@@ -55,6 +55,11 @@ export class CliProcess {
     await this.#first([''], () => this.#stderr.includes('listening'));
   }
 
+  /** Resolves when it says on stderr that it tails. */
+  async tailing(): Promise<void> {
+    await this.#first([''], () => this.#stderr.includes('tailing'));
+  }
+
   /** The messages of the endpoints file so far that begin so. */
   messages(start: string): readonly string[] {
     return this.#messages.filter((message) => message.startsWith(start));

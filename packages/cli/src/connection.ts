@@ -1,4 +1,4 @@
-import { createTransport, type Transport, TransportUrl } from '@ebbgate/core';
+import { createTransport, type DriverFactory, type Transport, TransportUrl } from '@ebbgate/core';
 import { type Command, Option } from 'commander';
 import type { CliContext } from './cli-context.js';
 import { driversFor } from './drivers.js';
@@ -26,6 +26,8 @@ export function withConnectionOptions(command: Command): Command {
 /** How to reach the broker: checked, nothing opened yet. */
 export interface Broker {
   readonly url: TransportUrl;
+  /** What serves its scheme; undefined for `memory:`. */
+  readonly driver: DriverFactory | undefined;
   /** A transport that logs from that level on; each call makes another one. Default `warn`. */
   open(logFrom?: LogLevel): Transport;
 }
@@ -41,5 +43,6 @@ export async function findBroker(context: CliContext, options: ConnectionOptions
     const logger = stderrLogger(context.output, options.verbose === true ? 'debug' : logFrom);
     return createTransport(url, { drivers, logger });
   };
-  return { url, open };
+  const scheme = url.scheme.split('+', 1)[0] ?? url.scheme;
+  return { url, driver: drivers.find(({ schemes }) => schemes.includes(scheme)), open };
 }

@@ -1,4 +1,4 @@
-import type { Transport } from '@ebbgate/core';
+import type { Transport, TransportUrl } from '@ebbgate/core';
 import type { CliContext } from './cli-context.js';
 import { type ConnectionOptions, findBroker } from './connection.js';
 import { UsageError } from './usage-error.js';
@@ -16,11 +16,16 @@ export async function withOutsideBroker<T>(
   const transport = broker.open();
   try {
     if (transport.features.crossProcess) return await work(transport);
-    throw new UsageError(
-      `Nobody else is at ${broker.url.scheme}: this broker lives within one process, and ends with it. Name a broker of ` +
-        'your own with --url',
-    );
+    throw nobodyElseAt(broker.url);
   } finally {
     await transport.close();
   }
+}
+
+/** What is wrong with a broker within this process. */
+export function nobodyElseAt({ scheme }: TransportUrl): UsageError {
+  return new UsageError(
+    `Nobody else is at ${scheme}: this broker lives within one process, and ends with it. Name a broker of your own with ` +
+      '--url',
+  );
 }

@@ -8,6 +8,7 @@ import { addCast } from './commands/cast.js';
 import { addListen } from './commands/listen.js';
 import { addNotify } from './commands/notify.js';
 import { addPing } from './commands/ping.js';
+import { addRpcTail } from './commands/rpc-tail.js';
 import { addServe } from './commands/serve.js';
 import { exitCodesHelp } from './exit-codes.js';
 import { withHelpText } from './help-text.js';
@@ -37,7 +38,7 @@ const LEAST_DESCRIPTION_COLUMNS = 30;
 export function createProgram(context: CliContext): Command {
   const program = new Command('ebbgate')
     .description(
-      'Calls, casts and serves methods over Ebbgate transports, sends notifications and prints them.',
+      'Calls, casts and serves methods over Ebbgate transports, prints requests as they pass, sends notifications and prints them.',
     )
     .version(ownVersion())
     .helpCommand('help [command]', 'show the help of a command')
@@ -54,8 +55,18 @@ export function createProgram(context: CliContext): Command {
     })
     .configureHelp({ minWidthToWrap: LEAST_DESCRIPTION_COLUMNS });
   withHelpText(program, HELP);
-  for (const add of [addServe, addCall, addCast, addPing, addNotify, addListen, addBench, addAsyncApi])
-    add(program, context);
+  const commands = [
+    addServe,
+    addCall,
+    addCast,
+    addPing,
+    addRpcTail,
+    addNotify,
+    addListen,
+    addBench,
+    addAsyncApi,
+  ];
+  for (const add of commands) add(program, context);
   return program;
 }
 

@@ -4,17 +4,22 @@ import type { PlainObject, PlainValue } from './plain-value.js';
 import type { ContextValues } from './request-context.js';
 
 const PREFIX = '_context_';
+/** Names of members, and the same with the prefix: there are few, and making each anew costs more than the member itself. */
+const prefixed = new Map<string, string>();
+const unprefixed = new Map<string, string>();
+const MOST_NAMES = 256;
+const LONGEST_NAME = 64;
 
 /** Writes the members of a context into the inner object of a message: `_context_<name>` each. */
 export function addContext(inner: Record<string, unknown>, context: ContextValues): void {
-  for (const name of Object.keys(context)) inner[PREFIX + name] = context[name];
+  for (const name of Object.keys(context)) inner[prefixedName(name)] = context[name];
 }
 
 /** The members of the context in the inner object of a message. */
 export function readContext(inner: PlainObject): ContextValues {
   const context = Object.create(null) as Record<string, unknown>; // keyed by the wire
   for (const key of Object.keys(inner)) {
-    if (key.startsWith(PREFIX)) context[key.slice(PREFIX.length)] = inner[key];
+    if (key.startsWith(PREFIX)) context[unprefixedName(key)] = inner[key];
   }
   return context;
 }
@@ -31,7 +36,21 @@ export function copyContext(context: ContextValues): ContextValues {
 
 /** An estimate of the bytes that the members take. */
 export function contextSize(context: ContextValues): number {
-  return estimateSize(plainValues(context));
+  return estimateSize(context as PlainObject); // made plain when it was sent
+}
+
+function prefixedName(name: string): string {
+  return prefixed.get(name) ?? kept(prefixed, name, PREFIX + name);
+}
+
+function unprefixedName(key: string): string {
+  return unprefixed.get(key) ?? kept(unprefixed, key, key.slice(PREFIX.length));
+}
+
+/** What comes off a wire must not grow it without end. */
+function kept(names: Map<string, string>, from: string, to: string): string {
+  if (names.size < MOST_NAMES && from.length <= LONGEST_NAME) names.set(from, to);
+  return to;
 }
 
 /** The members of a context, which were made plain when it was sent. */

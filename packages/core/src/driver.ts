@@ -2,6 +2,7 @@ import type { Logger } from './logger.js';
 import type { Deadline } from './deadline.js';
 import type { DriverFeatures } from './features.js';
 import type { WireMessage } from './message.js';
+import type { Tail, TailHooks, TailSource } from './tail.js';
 import type { TransportUrl } from './transport-url.js';
 
 /** A result that is there already, or comes later: what costs no promise where none is needed. */
@@ -258,4 +259,9 @@ export interface DriverFactory {
   readonly schemes: readonly string[];
   /** Makes a driver without I/O. Throws ConfigurationError for an unknown or bad option of the URL. */
   create(url: TransportUrl, context: DriverContext): Driver;
+  /**
+   * Sees the RPC of a topic without taking a message from anybody. Resolves when what passes from now on is told; rejects as
+   * {@link Driver.listen} does, with ConfigurationError for what cannot be seen. Left out where the broker lets nobody watch.
+   */
+  tail?(url: TransportUrl, source: TailSource, hooks: TailHooks): Promise<Tail>;
 }

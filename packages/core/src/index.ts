@@ -68,6 +68,7 @@ export type { PlainLimits, ReadLimits } from './plain-limits.js';
 export { estimateSize } from './plain-size.js';
 export { type PlainObject, type PlainValue, setMember } from './plain-value.js';
 export { errorText, redactedCause, redactText } from './redact.js';
+export { redactMembers } from './redact-members.js';
 export {
   type CallerContext,
   contextOf,
@@ -86,6 +87,7 @@ export {
   serializerMethods,
 } from './serializer.js';
 export { type SourceNames, sourceNames } from './source-names.js';
+export type { Tail, TailedMessage, TailHooks, TailSource } from './tail.js';
 export { Target, type TargetOptions } from './target.js';
 export { isThenable } from './thenable.js';
 export { TimerEntry, TimerWheel, timers } from './timer-wheel.js';

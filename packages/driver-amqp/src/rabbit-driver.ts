@@ -1,6 +1,15 @@
-import type { Driver, DriverContext, DriverFactory, TransportUrl } from '@ebbgate/core';
+import type {
+  Driver,
+  DriverContext,
+  DriverFactory,
+  Tail,
+  TailHooks,
+  TailSource,
+  TransportUrl,
+} from '@ebbgate/core';
 import { type RabbitOptions, readSettings } from './options.js';
 import { RabbitDriver } from './v091/driver.js';
+import { openTail } from './v091/tail.js';
 
 const SCHEMES: readonly string[] = Object.freeze(['rabbit', 'kombu', 'amqp', 'rabbits', 'amqps']);
 
@@ -23,6 +32,8 @@ export function createRabbitDriver(options: RabbitOptions = {}): DriverFactory {
       for (const warning of settings.warnings) context.logger.warn({ driver: 'rabbit' }, warning);
       return new RabbitDriver(settings, context);
     },
+    tail: async (url: TransportUrl, source: TailSource, hooks: TailHooks): Promise<Tail> =>
+      openTail(readSettings(url, given), source, hooks),
   });
 }
 

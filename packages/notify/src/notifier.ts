@@ -13,7 +13,7 @@ import {
 } from '@ebbgate/core';
 import { allSettled } from './all-settled.js';
 import { reducedContext } from './context-allow-list.js';
-import type { NotificationDriver } from './drivers/notification-driver.js';
+import type { NotificationDriver, NotificationSending } from './drivers/notification-driver.js';
 import { NamedDrivers } from './named-drivers.js';
 import { type Notification, timestampOf } from './notification.js';
 import {
@@ -57,6 +57,11 @@ class Shared {
       this.outbox.end();
     });
   }
+
+  /** What a driver has failed with beside another one. */
+  readonly onOther = (error: unknown): void => {
+    this.transport.reportError(redactedCause(error));
+  };
 }
 
 /** A notifier made by `prepare()`: checked already. */
@@ -83,17 +88,20 @@ const AT_ONCE = Promise.resolve();
 export class Notifier {
   readonly #shared: Shared;
   readonly #settings: NotifierSettings;
+  readonly #sending: NotificationSending;
 
   /** @throws ConfigurationError (`ERR_CONFIGURATION`) for a bad option, or a transport whose driver has no notifications */
   constructor(transport: Transport, options: NotifierOptions | Prepared = {}) {
     if (options instanceof Prepared) {
       this.#shared = options.shared;
       this.#settings = options.settings;
-      return;
+    } else {
+      const checked = checkNotifierOptions(transport, options);
+      this.#shared = new Shared(transport, checked);
+      this.#settings = checked.settings;
     }
-    const checked = checkNotifierOptions(transport, options);
-    this.#shared = new Shared(transport, checked);
-    this.#settings = checked.settings;
+    const { retry, timeoutMs = transport.sendTimeoutMs } = this.#settings;
+    this.#sending = { timeoutMs, retry };
   }
 
   /** Who sends. */
@@ -210,20 +218,13 @@ export class Notifier {
       eventType,
       priority,
       payload: toPlain(entity, undefined, 'payload') ?? null,
-      timestamp: timestampOf(new Date()),
+      timestamp: timestampOf(Date.now()),
       context: reducedContext(values, allowed),
     };
   }
 
   #deliver(notification: Notification): MaybePromise<void> {
-    const { transport, drivers } = this.#shared;
-    const { retry, timeoutMs = transport.sendTimeoutMs } = this.#settings;
-    return allSettled(
-      drivers,
-      (driver) => driver.notify(notification, { timeoutMs, retry }),
-      (error) => {
-        transport.reportError(redactedCause(error));
-      },
-    );
+    const { drivers, onOther } = this.#shared;
+    return allSettled(drivers, (driver) => driver.notify(notification, this.#sending), onOther);
   }
 }

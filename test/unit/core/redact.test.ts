@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { redactedCause, redactText } from '@ebbgate/core';
+import { redactedCause, redactMembers, redactText } from '@ebbgate/core';
 import { errorText } from '#core/redact.js';
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -130,4 +130,31 @@ describe('a cause of somebody else', () => {
         .and.not.include('s3cret');
     });
   }
+});
+
+describe('a value without secrets', () => {
+  it('has other members as they were, at any depth, and is a copy (SEC-04)', () => {
+    const value = {
+      name: 'vm-1',
+      size: 12n,
+      none: null,
+      admin_pass: ['s3cret'],
+      list: [{ auth_token: 's3cret', url: 'rabbit://u:s3cret@host/' }, 'password=s3cret', true],
+    };
+    const before = structuredClone(value);
+    expect(redactMembers(value)).to.deep.equal({
+      name: 'vm-1',
+      size: 12n,
+      none: null,
+      admin_pass: '***',
+      list: [{ auth_token: '***', url: 'rabbit://***@host/' }, 'password=***', true],
+    });
+    expect(value).to.deep.equal(before);
+  });
+
+  it('has a member `__proto__` as its own (SEC-06)', () => {
+    const value = JSON.parse('{"__proto__": {"secret": 1}}') as object;
+    const shown = redactMembers(value as never); // plain, as it was read from JSON
+    expect(Object.entries(shown as object)).to.deep.equal([['__proto__', { secret: '***' }]]);
+  });
 });

@@ -1,4 +1,14 @@
-import { Deadline, RequestContext, currentContext, runWithContext, secretId, uniqueId } from '@ebbgate/core';
+import {
+  addContext,
+  currentContext,
+  Deadline,
+  type PlainObject,
+  readContext,
+  RequestContext,
+  runWithContext,
+  secretId,
+  uniqueId,
+} from '@ebbgate/core';
 import { DuplicateWindow } from '#core/duplicate-window.js';
 import { Executor } from '#core/executor.js';
 import { expect } from 'chai';
@@ -155,5 +165,20 @@ describe('the context of a request', () => {
     expect(copy.values['polluted']).to.equal(undefined);
     expect(copy.values['toString']).to.equal(undefined);
     expect([copy.values['user'], copy.deadline]).to.deep.equal(['b', deadline]);
+  });
+});
+
+describe('the members of a context in a message', () => {
+  it('come back as they were, however many and long their names are', () => {
+    const names = Array.from({ length: 1000 }, (_, n) => `member_${String(n)}`);
+    const values = Object.fromEntries(
+      [...names, 'x'.repeat(300), '', '_context_'].map((name) => [name, name]),
+    );
+    for (const round of ['first', 'again']) {
+      const inner: Record<string, unknown> = { method: 'm' };
+      addContext(inner, values);
+      expect(Object.keys(inner).filter((key) => key.startsWith('_context_'))).to.have.length(1003);
+      expect({ ...readContext(inner as PlainObject) }, round).to.deep.equal(values); // texts alone
+    }
   });
 });

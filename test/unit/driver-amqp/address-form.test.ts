@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { TransportUrl } from '@ebbgate/core';
-import { type AddressForm, detectedForm, FORMS } from '#driver-amqp/v10/address-form.js';
+import { type AddressForm, detectedForm, FORMS, reachableSource } from '#driver-amqp/v10/address-form.js';
 import { readAmqp10Settings } from '#driver-amqp/v10/options.js';
 
 const settings = readAmqp10Settings(TransportUrl.parse('amqp10://h/'), { amqp_durable_queues: true });
@@ -65,6 +65,34 @@ describe('the addresses of AMQP 1.0', () => {
       server: '%25252F',
     });
     expect(reachable(source)).to.deep.equal(source);
+  });
+
+  it('of a notification say which queue it waits in, and nobody is asked whether that is there (AMQP-24, AMQP-48)', () => {
+    const to = { kind: 'notification', exchange: 'nova', topic: 'n/1.info' } as const;
+    for (const [form, address] of [
+      ['rabbitmq-3', '/exchange/nova/n%2F1.info'],
+      ['rabbitmq-4', '/exchanges/nova/n%2F1.info'],
+    ] as const) {
+      const node = FORMS[form].target(settings, to);
+      expect([node.address, node.asksAt]).to.deep.equal([address, undefined]);
+      const [queue] = node.waitsIn?.queues ?? [];
+      expect([queue?.exchange.name, queue?.queue.name, queue?.bindings]).to.deep.equal([
+        'nova',
+        'n/1.info',
+        ['n/1.info'],
+      ]);
+    }
+    expect(FORMS['rabbitmq-4'].target(settings, { kind: 'topic', ...source }).waitsIn).to.equal(undefined);
+  });
+
+  it('of notifications are of the names under which queues and pools are declared on RabbitMQ 3 (AMQP-48)', () => {
+    const asked = { topics: [{ exchange: 'e', topic: 'a%2Fb.info' }], pool: '%2F', ephemeral: true };
+    expect(reachableSource(FORMS['rabbitmq-3'], asked)).to.deep.equal({
+      topics: [{ kind: 'notification', exchange: 'e', topic: 'a%252Fb.info' }],
+      pool: '%252F',
+      ephemeral: true,
+    });
+    expect(reachableSource(FORMS['rabbitmq-4'], { ...asked, pool: undefined }).pool).to.equal(undefined);
   });
 
   it('are found by what the peer says of itself (AMQP-48)', () => {

@@ -7,6 +7,7 @@ import {
 } from '@ebbgate/notify';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
+import { z } from 'zod';
 import { deferred, turn, until } from '../../support/deferred.js';
 import { Collecting, useNotifyBed } from '../../support/notify-bed.js';
 import { plainMessage, publish, rawMessage } from '../../support/requests.js';
@@ -57,6 +58,22 @@ for (const form of FORMS) {
       await bed().notifier().info({}, 'e', 1);
       await until(() => bed().dropped.length === 1);
       expect(calls).to.deep.equal(['one', 'two', 'three']);
+    });
+
+    it('gives a method what the schema of the event type makes of the payload, and rejects and tells one that does not fit', async () => {
+      const got = new Collecting();
+      const payloads = { typed: z.object({ n: z.coerce.number() }) };
+      await bed().listen([{ ...got.endpoint, payloads }]);
+      for (const [eventType, n] of [
+        ['typed', '7'],
+        ['typed', 'not-a-number'],
+        ['other', 'not-a-number'],
+      ] as const)
+        await bed().notifier().info({}, eventType, { n });
+      await until(() => got.seen.length === 2 && bed().dropped.length === 1);
+      expect(got.payloads).to.have.deep.members([{ n: 7 }, { n: 'not-a-number' }]);
+      expect(bed().dropped[0]).to.include({ reason: 'malformed' });
+      expect(bed().dropped[0]?.detail).to.include('at n').and.not.include('not-a-number');
     });
 
     it('acknowledges when the endpoint has ended and not before: a notification that was begun goes back with its connection', async () => {

@@ -1,7 +1,7 @@
-import type { Destination, ServerSource } from '@ebbgate/core';
+import type { Destination, NotificationSource, ServerSource } from '@ebbgate/core';
 import { brokerName } from '../broker-names.js';
 import type { RabbitSettings } from '../options.js';
-import { routeTo } from '../topology.js';
+import { notificationTopology, routeTo, type SourceTopology } from '../topology.js';
 
 /** Where a message goes, as the broker has it. */
 export interface TargetNode {
@@ -9,9 +9,14 @@ export interface TargetNode {
   readonly isFanout: boolean;
   /** The queue behind it, where the broker tells only a receiver that there is none. */
   readonly asksAt: string | undefined;
+  /** Where a notification waits for a listener: declared before the first is sent. */
+  readonly waitsIn: SourceTopology | undefined;
   /** For errors. */
   readonly place: string;
 }
+
+/** What has names that are addressed: each of its members is a text. */
+type Named = Destination | ServerSource | { readonly pool: string };
 
 /** The addresses of one kind of broker, and how far its AMQP 1.0 goes. */
 export interface AddressForm {
@@ -26,7 +31,7 @@ export interface AddressForm {
   /** `released` says that the message had nowhere to go; elsewhere it says: not now. */
   readonly releasedIsUnroutable: boolean;
   /** The name under which a source is declared and addressed. */
-  readonly reachable: <Names extends Destination | ServerSource>(names: Names) => Names;
+  readonly reachable: <Names extends Named>(names: Names) => Names;
   /** A queue, by its name at the broker. */
   queue(name: string): string;
   target(settings: RabbitSettings, destination: Destination): TargetNode;
@@ -40,7 +45,7 @@ function asBytes(name: string): string {
   return Buffer.from(name.replaceAll('/', '%2F')).toString('latin1');
 }
 
-function reachableOn3<Names extends Destination | ServerSource>(names: Names): Names {
+function reachableOn3<Names extends Named>(names: Names): Names {
   const entries = Object.entries(names).map(([part, value]: [string, string]) => [
     part,
     value.replace(ESCAPED_SLASH, '%25$12F'),
@@ -57,13 +62,16 @@ const rabbitMq3: AddressForm = {
   reachable: reachableOn3,
   queue: (name) => `/amq/queue/${asBytes(name)}`,
   target(settings, destination) {
-    const { exchange, routingKey } = routeTo(settings, reachableOn3(destination));
+    const reachable = reachableOn3(destination);
+    const { exchange, routingKey } = routeTo(settings, reachable);
+    const waitsIn = waitingPlace(settings, reachable);
     const place = placeOf(destination);
     const isFanout = destination.kind === 'fanout';
     // Also with a fanout a key: without one RabbitMQ 3 fails to hand the message to peers that speak 0-9-1.
     const key = asBytes(isFanout ? 'fanout' : routingKey);
     const address = exchange ? `/exchange/${asBytes(exchange.name)}/${key}` : this.queue(routingKey);
-    return { address, isFanout, asksAt: isFanout ? undefined : this.queue(routingKey), place };
+    const asksAt = isFanout || waitsIn ? undefined : this.queue(routingKey);
+    return { address, isFanout, asksAt, waitsIn, place };
   },
 };
 
@@ -82,7 +90,8 @@ const rabbitMq4: AddressForm = {
       ? `/exchanges/${encodeURIComponent(exchange.name)}${key}`
       : this.queue(routingKey);
     const isFanout = destination.kind === 'fanout';
-    return { address, isFanout, asksAt: undefined, place: placeOf(destination) };
+    const waitsIn = waitingPlace(settings, destination);
+    return { address, isFanout, asksAt: undefined, waitsIn, place: placeOf(destination) };
   },
 };
 
@@ -99,7 +108,8 @@ const plain: AddressForm = {
   target(_settings, destination) {
     const isFanout = destination.kind === 'fanout';
     const place = placeOf(destination);
-    return { address: plainAddress(destination), isFanout, asksAt: undefined, place };
+    const address = plainAddress(destination);
+    return { address, isFanout, asksAt: undefined, waitsIn: undefined, place };
   },
 };
 
@@ -109,6 +119,23 @@ export function plainAddress(destination: Destination): string {
   const { kind, exchange, topic } = destination;
   const base = `${kind === 'fanout' ? 'fanout' : 'queue'}/${encoded(exchange)}/${encoded(topic)}`;
   return kind === 'server' ? `${base}/${encoded(destination.server)}` : base;
+}
+
+/** The names of what notifications are received from, as they are declared and addressed. */
+export function reachableSource(
+  { reachable }: AddressForm,
+  { topics, pool, ephemeral }: NotificationSource,
+): NotificationSource {
+  return {
+    topics: topics.map(({ exchange, topic }) => reachable({ kind: 'notification', exchange, topic })),
+    pool: pool === undefined ? undefined : reachable({ pool }).pool,
+    ephemeral,
+  };
+}
+
+function waitingPlace(settings: RabbitSettings, destination: Destination): SourceTopology | undefined {
+  if (destination.kind !== 'notification') return undefined;
+  return notificationTopology(settings, { topics: [destination], pool: undefined, ephemeral: false });
 }
 
 function placeOf(destination: Destination): string {

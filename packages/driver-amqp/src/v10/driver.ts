@@ -10,16 +10,19 @@ import {
   type Listener,
   type ListenOptions,
   MessageDeliveryError,
+  type NotificationSource,
   type PublishOptions,
   type ReplyQueue,
   type ServerSource,
+  type Source,
   type WireMessage,
 } from '@ebbgate/core';
 import { DriverConnections } from '../driver-connections.js';
 import { type QueueNames, queueNames } from '../queue-names.js';
 import { SourceListener } from '../source-listener.js';
 import { tooLarge } from '../too-large.js';
-import { replyTopology, sourceTopology } from '../topology.js';
+import { notificationTopology, replyTopology, sourceTopology, type SourceTopology } from '../topology.js';
+import { reachableSource } from './address-form.js';
 import { heldPeer } from './connection.js';
 import { Declarer } from './declarer.js';
 import { featuresOf } from './features.js';
@@ -67,7 +70,7 @@ export class Amqp10Driver implements Driver {
       },
     );
     this.#declarer = new Declarer(settings, context.logger);
-    this.#publisher = new Publisher(this.#connections.publishing, settings);
+    this.#publisher = new Publisher(this.#connections.publishing, settings, this.#declarer);
     this.#loopWatch = new EventLoopWatch(context.logger, 'no heartbeat was sent');
   }
 
@@ -113,9 +116,28 @@ export class Amqp10Driver implements Driver {
     options: ListenOptions,
     onDelivery: (delivery: Delivery) => void,
   ): Promise<Listener> {
+    return this.#listen(source, await this.#serverParts(source), options, onDelivery);
+  }
+
+  async listenForNotifications(
+    source: NotificationSource,
+    options: ListenOptions,
+    onDelivery: (delivery: Delivery) => void,
+  ): Promise<Listener> {
+    const parts = this.#declared(({ form }) =>
+      notificationTopology(this.#settings, reachableSource(form, source)),
+    );
+    return this.#listen(source, parts, options, onDelivery);
+  }
+
+  async #listen(
+    source: Source,
+    parts: SourceParts,
+    options: ListenOptions,
+    onDelivery: (delivery: Delivery) => void,
+  ): Promise<Listener> {
     const { prefetch } = this.#settings;
     const credit = prefetch > 0 ? Math.min(prefetch, options.credit) : options.credit;
-    const parts = await this.#serverParts(source);
     const listener = new SourceListener<PeerConnection>({
       connection: this.#connections.consuming.forServer(),
       settings: this.#settings,
@@ -181,8 +203,11 @@ export class Amqp10Driver implements Driver {
   async #serverParts(source: ServerSource): Promise<SourceParts> {
     if (this.#settings.addressForm === 'plain') return existing([...plainNodes(source)]);
     const unique = await this.#names.next();
-    const topologyOn = ({ form }: PeerConnection) =>
-      sourceTopology(this.#settings, form.reachable(source), unique);
+    return this.#declared(({ form }) => sourceTopology(this.#settings, form.reachable(source), unique));
+  }
+
+  /** Queues that are declared on each connection anew; the private one is removed at the end. */
+  #declared(topologyOn: (peer: PeerConnection) => SourceTopology): SourceParts {
     return {
       prepare: async (peer) => {
         const topology = topologyOn(peer);

@@ -12,18 +12,22 @@ const OF_RABBITMQ: Omit<DriverFeatures, 'maxMessageBytes'> = Object.freeze({
   release: true,
   redelivered: true,
   fanout: true,
-  notifications: false,
+  notifications: true,
   durable: true,
   crossProcess: true,
   ordered: true,
   isolatedNames: false,
 });
 
-/** Of any other broker only what AMQP 1.0 itself asks for is known: nodes may be made on use, and be lost with it. */
+/**
+ * Of any other broker only what AMQP 1.0 itself asks for is known: nodes may be made on use, and be lost with it. A notification is
+ * stored in the queue of its topic and in that of each pool, also of those that nobody hears now: AMQP 1.0 has no word for that.
+ */
 const OF_OTHERS: Omit<DriverFeatures, 'maxMessageBytes'> = Object.freeze({
   ...OF_RABBITMQ,
   undeliverable: false,
   expiry: false,
+  notifications: false,
   durable: false,
   isolatedNames: true,
 });

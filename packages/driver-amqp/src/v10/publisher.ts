@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Destination, MessageDeliveryError, TransportClosedError, within } from '@ebbgate/core';
 import { closedError, type ConnectionUser, type HeldConnection } from '../held-connection.js';
 import type { TargetNode } from './address-form.js';
+import type { Declarer } from './declarer.js';
 import type { Amqp10Settings } from './options.js';
 import type { PeerConnection } from './peer-connection.js';
 import { SenderLink } from './sender-link.js';
@@ -16,14 +17,16 @@ export class Publisher implements ConnectionUser<PeerConnection> {
   /** By address, the last used last. */
   readonly #links = new Map<string, SenderLink>();
   readonly #settings: Amqp10Settings;
+  readonly #declarer: Declarer;
   /** The transport hands in the same object again and again. */
   #nodes = new WeakMap<Destination, TargetNode>();
   #underWay = 0;
   #onIdle: (() => void) | undefined;
 
-  constructor(connection: HeldConnection<PeerConnection>, settings: Amqp10Settings) {
+  constructor(connection: HeldConnection<PeerConnection>, settings: Amqp10Settings, declarer: Declarer) {
     this.#connection = connection;
     this.#settings = settings;
+    this.#declarer = declarer;
     connection.users.add(this);
   }
 
@@ -93,7 +96,7 @@ export class Publisher implements ConnectionUser<PeerConnection> {
     this.#links.delete(node.address);
     const link =
       known ??
-      new SenderLink(peer, node, (ended) => {
+      new SenderLink(peer, node, this.#declarer, (ended) => {
         if (this.#links.get(node.address) === ended) this.#links.delete(node.address);
       });
     this.#links.set(node.address, link);

@@ -1,7 +1,14 @@
-import { MessageDeliveryError, MessageUndeliverableError, redactedCause } from '@ebbgate/core';
+import {
+  ConfigurationError,
+  MessageDeliveryError,
+  MessageUndeliverableError,
+  redactedCause,
+} from '@ebbgate/core';
 import type { Delivery, EventContext, Sender } from 'rhea';
 import type { TargetNode } from './address-form.js';
+import type { Declarer } from './declarer.js';
 import { LinkSession } from './link-session.js';
+import type { SourceTopology } from '../topology.js';
 import type { PeerConnection } from './peer-connection.js';
 import { asPeerError, isNotFound, isRefused, PeerError, peerError } from './peer-errors.js';
 import { forget, roomOf } from './rhea-parts.js';
@@ -16,16 +23,19 @@ const MOST_OVERDUE = 1_024;
  */
 export class SenderLink {
   readonly #node: TargetNode;
+  readonly #declarer: Declarer;
   readonly #onEnd: (link: SenderLink) => void;
   readonly #session: LinkSession;
   readonly #waiting = new Set<Sending>();
   readonly #underWay = new Map<Delivery, Sending>();
   #sender: Sender | undefined;
   #overdue = 0;
+  #isRetired = false;
 
   /** @param onEnd - the next send needs another one */
-  constructor(peer: PeerConnection, node: TargetNode, onEnd: (link: SenderLink) => void) {
+  constructor(peer: PeerConnection, node: TargetNode, declarer: Declarer, onEnd: (link: SenderLink) => void) {
     this.#node = node;
+    this.#declarer = declarer;
     this.#onEnd = onEnd;
     this.#session = new LinkSession(peer, (cause) => {
       this.#ended(cause);
@@ -58,7 +68,8 @@ export class SenderLink {
   /** Never rejects: the session tells its end. */
   async #open(): Promise<void> {
     try {
-      const { asksAt } = this.#node;
+      const { asksAt, waitsIn } = this.#node;
+      if (waitsIn) await this.#declare(waitsIn);
       if (asksAt !== undefined) {
         const asking = await this.#session.attachReceiver({ source: asksAt });
         await this.#session.detach(asking, 'receiver');
@@ -76,6 +87,15 @@ export class SenderLink {
       this.#pump();
     } catch {
       // whoever waits has been told by #ended
+    }
+  }
+
+  async #declare(waitsIn: SourceTopology): Promise<void> {
+    try {
+      await this.#declarer.source(this.#session.peer.host, waitsIn);
+    } catch (error) {
+      this.#session.fail(error as Error); // of the declarer
+      throw error;
     }
   }
 
@@ -104,6 +124,11 @@ export class SenderLink {
     else if (outcome === 'accepted') sending.taken();
     else this.#notTaken(sending, delivery, outcome);
     this.#pump();
+    this.#closeRetired();
+  }
+
+  #closeRetired(): void {
+    if (this.#isRetired && this.isIdle) this.close();
   }
 
   #notTaken(
@@ -137,8 +162,17 @@ export class SenderLink {
   /** Nobody has it. That is no failure where nobody had to. */
   #unroutable(sending: Sending): void {
     const { isFanout, place } = this.#node;
-    if (!sending.outgoing.mandatory || isFanout) sending.taken();
+    if (this.#node.waitsIn) {
+      this.#retire();
+      sending.fail(new SendAgain('its queue was deleted'));
+    } else if (!sending.outgoing.mandatory || isFanout) sending.taken();
     else sending.fail(new MessageUndeliverableError(`There is no ${place}: nobody has ever listened there`));
+  }
+
+  /** The next send has another one, which declares the queue again. */
+  #retire(): void {
+    this.#isRetired = true;
+    this.#onEnd(this);
   }
 
   /** Nobody waits for its outcome any more; one that never came would keep its place in the ring of rhea, and all after it. */
@@ -146,6 +180,7 @@ export class SenderLink {
     if (this.#waiting.delete(sending)) return;
     if (sending.delivery && forget(sending.delivery)) {
       this.#underWay.delete(sending.delivery);
+      this.#closeRetired();
       return;
     }
     this.#overdue += 1;
@@ -165,7 +200,8 @@ export class SenderLink {
 
   #notAttached(sending: Sending, cause: Error | undefined): void {
     if (isNotFound(cause)) this.#unroutable(sending);
-    else if (isRefused(cause)) sending.fail(asPeerError(cause, `Cannot send to ${this.#node.place}`));
+    else if (isRefused(cause) || cause instanceof ConfigurationError)
+      sending.fail(asPeerError(cause, `Cannot send to ${this.#node.place}`));
     else sending.fail(new SendAgain(cause?.message ?? 'the connection was lost', { cause }));
   }
 

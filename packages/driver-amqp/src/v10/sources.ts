@@ -1,11 +1,19 @@
 import { secretId, type ServerSource } from '@ebbgate/core';
-import type { ReplyTopology, SourceTopology } from '../topology.js';
+import type { ReplyTopology, SourceQueue, SourceTopology } from '../topology.js';
 import { type AddressForm, plainAddress } from './address-form.js';
 import type { SourceNode } from './credit-link.js';
 
-/** What a server receives from, where its queues are declared. */
-export function declaredNodes(form: AddressForm, { queues }: SourceTopology): readonly SourceNode[] {
-  return queues.map(({ kind, queue }) => node(form.queue(queue.name), kind === 'topic'));
+/** What is received from, where the queues are declared: each once, as a pool is one queue for all its topics. */
+export function declaredNodes(
+  form: AddressForm,
+  { queues, privateQueue }: SourceTopology,
+): readonly SourceNode[] {
+  const isShared = ({ kind, queue }: SourceQueue): boolean =>
+    kind === 'topic' || (kind === 'notification' && queue.name !== privateQueue);
+  const nodes = queues.map(
+    (each) => [each.queue.name, node(form.queue(each.queue.name), isShared(each))] as const,
+  );
+  return [...new Map(nodes).values()];
 }
 
 /** What a server receives from at any other broker: the fanout node must hand out copies. */

@@ -45,9 +45,12 @@ export class MessagingDriver implements NotificationDriver {
       this.#destinations.get(notification.priority) ?? [],
       (destination) =>
         this.#transport.publish(destination, notificationMessage(notification, this.#format), options),
-      (error) => {
-        this.#transport.reportError(redactedCause(error));
-      },
+      this.#onOther,
     );
   }
+
+  /** What one topic has failed with beside another one. */
+  readonly #onOther = (error: unknown): void => {
+    this.#transport.reportError(redactedCause(error));
+  };
 }
