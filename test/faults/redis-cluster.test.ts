@@ -7,11 +7,13 @@ import { RedisCluster } from '../support/rigs/redis-cluster.js';
 import type { RedisProcess } from '../support/rigs/redis-process.js';
 import { RedisView } from '../support/rigs/redis-view.js';
 import { source } from './bed.js';
-import { RedisDriverBed } from './redis-bed.js';
+import { isWhole, RedisDriverBed } from './redis-bed.js';
 import { Traffic } from './traffic.js';
 
 const WAIT_MS = 30_000;
 const CALL_MS = 4_000;
+/** More than an ioredis left to itself asks again, by all that is under way. */
+const MANY = 60;
 
 describe('a cluster of Redis', function () {
   this.timeout(120_000);
@@ -106,6 +108,33 @@ describe('a cluster of Redis', function () {
     await going.end(CALL_MS + WAIT_MS);
     await eventually('every confirmed cast to run', WAIT_MS, () => going.missing.length === 0);
     expect([going.wrong, going.twice]).to.deep.equal([[], []]);
+  });
+
+  it('moves a slot slowly: what is sent meanwhile waits until it has moved, and no outcome is unknown (TRYAGAIN; REDIS-10, AMQP-02)', async () => {
+    const where = source();
+    const ran = new Map<string, number>();
+    const patient = { command_timeout: 20 };
+    const all = [await bed.connected(url(), patient), await bed.connected(url(), patient)] as const;
+    await bed.serve(all[0], where, Traffic.endpoint(ran), { duplicateWindow: 100_000 });
+    const going = new Traffic(bed.client(all[1], where, { timeoutMs: WAIT_MS }), ran);
+    bed.onEnd(() => going.stop());
+    await going.goesOn('calls', WAIT_MS);
+    const { key, node } = await placeOf(where);
+    const to = cluster.masters.find((one) => one !== node && one.running) ?? node;
+    const refusals = async (): Promise<number> => {
+      const told = await Promise.all([node, to].map((one) => one.info('errorstats')));
+      const counts = told.map((one) => /\d+/.exec(one.get('errorstat_TRYAGAIN') ?? '0')?.[0]);
+      return counts.reduce((sum, count) => sum + Number(count), 0);
+    };
+    const before = await refusals();
+    await cluster.moveSlot(key, to, () =>
+      eventually('many refusals', WAIT_MS, async () => (await refusals()) - before > MANY),
+    );
+    await going.goesOn('calls in the new place', WAIT_MS);
+    await going.end(WAIT_MS);
+    await eventually('every cast to run', WAIT_MS, () => going.missing.length === 0);
+    expect([going.failed, going.wrong, going.twice]).to.deep.equal([[], [], []]);
+    expect(all.every(isWhole)).to.equal(true);
   });
 
   it('loses a replica, and nobody notices; who connects meanwhile finds the others (AMQP-15, AMQP-34)', async () => {

@@ -118,6 +118,22 @@ describe('Redis with Sentinel', function () {
     expect(heard.texts).to.deep.equal(['at both', 'at one', 'at both again']);
   });
 
+  it('connects when the first of the Sentinels hangs: another is asked in time (AMQP-15, AMQP-16, REDIS-08)', async () => {
+    const hung = await set.pause('sentinel');
+    try {
+      const transport = await bed.connected(url(), {
+        host_order: 'given',
+        connect_timeout: 2,
+        command_timeout: 20,
+      });
+      const where = source();
+      await bed.serve(transport, where, { ping: () => 'pong' });
+      expect(await bed.client(transport, where).call({}, 'ping')).to.equal('pong');
+    } finally {
+      hung.resume();
+    }
+  });
+
   it('connects with whatever Sentinels are left, and goes on when one dies (AMQP-15, AMQP-16)', async () => {
     const dead = await set.kill('sentinel');
     try {

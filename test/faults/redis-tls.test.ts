@@ -1,10 +1,14 @@
 import { inspect } from 'node:util';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
 import { rejectionOf } from '../support/deferred.js';
+import { eventually } from '../support/rigs/deadline.js';
 import { type PrivateFolder, privateFolder } from '../support/rigs/private-folder.js';
+import { RedisCluster } from '../support/rigs/redis-cluster.js';
+import { RedisSentinel } from '../support/rigs/redis-sentinel.js';
 import { startTlsRedis, type TlsRedis } from '../support/rigs/redis-tls.js';
 import { RedisView } from '../support/rigs/redis-view.js';
 import { type TlsFiles, tlsFiles } from '../support/rigs/tls-files.js';
@@ -12,6 +16,8 @@ import { source } from './bed.js';
 import { RedisDriverBed } from './redis-bed.js';
 
 const SECRET = 'pw-hunter2';
+/** Turns of the event loop after which a connection is given up: one more each time. */
+const MOMENTS = 150;
 
 describe('TLS, with Redis', function () {
   this.timeout(60_000);
@@ -105,4 +111,44 @@ describe('TLS, with Redis', function () {
     );
     await calls(wanting, { ...authority, ssl_cert_file: own.clientCert, ssl_key_file: own.clientKey });
   });
+
+  it('that is given up while a certificate is being refused ends no process, at whatever moment (REDIS-11, AMQP-41)', async () => {
+    for (let moment = 0; moment < MOMENTS; moment += 1) {
+      const transport = bed.transport(urlOf(store), { ssl_ca_file: other.ca, retry_interval: 0.001 });
+      const connecting = rejectionOf(transport.connect());
+      for (let turn = 0; turn < moment; turn += 1) await nextTurn();
+      await transport.close();
+      expect((await connecting).code).to.equal('ERR_TRANSPORT_CLOSED');
+    }
+    const view = new RedisView(store.server);
+    await eventually('the end of all connections', 20_000, async () => (await view.clients()).length === 0);
+  });
+
+  it('is spoken with Sentinels and with the server that they name, and both are verified (SEC-03, AMQP-16)', async () => {
+    const set = await RedisSentinel.start({ tls: own });
+    bed.onEnd(() => set.dispose());
+    await expectVerified(`rediss+sentinel://${set.hosts.join(',')}/${set.name}`);
+    await set.failOver();
+    await expectVerified(`rediss+sentinel://${set.hosts.join(',')}/${set.name}`);
+  });
+
+  it('is spoken with each node of a cluster, and each is verified (SEC-03, AMQP-16)', async () => {
+    const cluster = await RedisCluster.start({ tls: own });
+    bed.onEnd(() => cluster.dispose());
+    for (let times = 0; times < 3; times += 1)
+      await expectVerified(`rediss+cluster://${cluster.hosts.join(',')}/`);
+  });
+
+  /** Calls come through with the right authority, and nothing does with another. */
+  async function expectVerified(url: string): Promise<void> {
+    const where = source();
+    const [serving, calling] = [
+      await bed.connected(url, { ssl_ca_file: own.ca }),
+      await bed.connected(url, { ssl_ca_file: own.ca }),
+    ];
+    await bed.serve(serving, where, { ping: () => 'pong' });
+    expect(await bed.client(calling, where).call({}, 'ping')).to.equal('pong');
+    for (const transport of [calling, serving]) await transport.close();
+    expect(await refusal(url, { ssl_ca_file: other.ca })).to.match(/certificate/i);
+  }
 });

@@ -8,8 +8,14 @@ export type Role = 'commands' | 'reader';
 
 /** So long the last bytes may take to leave when a connection is ended. */
 const END_MS = 200;
-/** Nodes of a cluster that are asked, one after the other, in the time for one attempt to connect. */
+/** Sentinels, or nodes of a cluster, that are asked, one after the other, in the time for one attempt to connect. */
 const NODES_IN_TIME = 3;
+/** Between two tries at a slot that moves. */
+const TRY_AGAIN_MS = 25;
+/** What ioredis itself allows for one command. */
+const MOST_REDIRECTIONS = 16;
+/** It connects when it is told to, and never again by itself. */
+const ONCE = Object.freeze({ lazyConnect: true, retryStrategy: () => null });
 
 /**
  * What ioredis is told of one connection. It connects once and says when it is lost: coming back, and what to do with what
@@ -35,40 +41,51 @@ function common(settings: RedisSettings, host: StoreHost, role: Role): ClientOpt
   };
 }
 
-/** For one server, or for the one that Sentinels name. */
+/** For one server, or for the one that Sentinels name: its connector finds out where that is. */
 export function serverOptions(
   settings: RedisSettings,
   hosts: readonly StoreHost[],
   role: Role,
 ): ClientOptions {
   const [host] = hosts as [StoreHost]; // there is at least one
-  const base = common(settings, host, role);
   const { ssl, layout } = settings;
-  const once = { lazyConnect: true, retryStrategy: () => null };
-  if (layout === 'servers') {
-    const tls = ssl && tlsOptions(ssl, host.hostname);
-    return { ...base, ...once, host: host.hostname, port: host.port, ...(tls && { tls }) };
-  }
-  const tls = ssl && tlsOptions(ssl, undefined);
+  const isNamed = layout === 'servers';
+  const tls = ssl && tlsOptions(ssl, isNamed ? host.hostname : undefined);
   return {
-    ...base,
-    ...once,
-    name: settings.masterName,
-    sentinels: hosts.map(({ hostname, port }) => ({ host: hostname, port })),
-    role: 'master',
-    sentinelRetryStrategy: () => null,
-    sentinelCommandTimeout: settings.commandTimeoutMs,
-    ...(settings.sentinelAuth && host.password !== undefined && { sentinelPassword: host.password }),
-    ...(settings.sentinelAuth && host.username !== undefined && { sentinelUsername: host.username }),
-    ...(tls && { tls, sentinelTLS: tls, enableTLSForSentinelMode: true }),
+    ...common(settings, host, role),
+    ...ONCE,
+    ...(isNamed && { host: host.hostname, port: host.port }),
+    ...(tls && { tls }),
   };
 }
 
-/** For a cluster: redirections are followed, but what was under way on a lost connection is not sent again. */
+/** To ask one Sentinel where the store is. */
+export function sentinelOptions(
+  { connectTimeoutMs, sentinelAuth, ssl }: RedisSettings,
+  { hostname, port, username, password }: StoreHost,
+): ClientOptions {
+  const timeout = Math.ceil(connectTimeoutMs / NODES_IN_TIME);
+  const tls = ssl && tlsOptions(ssl, hostname);
+  return {
+    ...ONCE,
+    ...{ host: hostname, port, protocol: 2, connectionName: 'ebbgate-sentinel', disableClientInfo: true },
+    ...{ enableOfflineQueue: false, enableReadyCheck: false, maxRetriesPerRequest: null },
+    ...{ connectTimeout: timeout, commandTimeout: timeout, disconnectTimeout: END_MS },
+    ...(sentinelAuth && username !== undefined && { username }),
+    ...(sentinelAuth && password !== undefined && { password }),
+    ...(tls && { tls }),
+  };
+}
+
+/**
+ * For a cluster: redirections are followed, but what was under way on a lost connection is not sent again. While a slot moves, what
+ * is there in part at each of two nodes is refused by both (TRYAGAIN): that is asked for again for as long as an answer may take.
+ */
 export function clusterOptions(
   settings: RedisSettings,
   hosts: readonly StoreHost[],
   role: Role,
+  Connector: ClientOptions['Connector'],
 ): ClusterOptions {
   const [host] = hosts as [StoreHost]; // there is at least one
   const base = common(settings, host, role);
@@ -80,7 +97,9 @@ export function clusterOptions(
     enableReadyCheck: true,
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
+    retryDelayOnTryAgain: TRY_AGAIN_MS,
+    maxRedirections: MOST_REDIRECTIONS + Math.ceil((2 * settings.commandTimeoutMs) / TRY_AGAIN_MS), // ASK counts, too
     slotsRefreshTimeout: Math.ceil(settings.connectTimeoutMs / NODES_IN_TIME),
-    redisOptions: { ...base, ...(tls && { tls }) },
+    redisOptions: { ...base, ...(tls && { tls }), Connector },
   };
 }

@@ -86,7 +86,12 @@ const TOPIC = 'topic';
 const serverMember = (server: string): string => `server:${encodeName(server)}`;
 
 function queueKeys(list: string): QueueKeys {
-  return { list, back: `${list}:back`, bell: `${list}:bell` };
+  return { list, back: backOf(list), bell: `${list}:bell` };
+}
+
+/** What was given back of a list. */
+export function backOf(list: string): string {
+  return `${list}:back`;
 }
 
 /** The keys of one reply queue; they share a hash tag, too. */

@@ -38,7 +38,8 @@ export async function openCommands(
   try {
     if (settings.layout === 'servers') await refuseReplica(client);
     await Promise.all(SCRIPTS.map(({ text }) => permitted(client.call('script', ['load', text]))));
-    await readClock(client, clock);
+    clock.forget();
+    for (let times = 0; times < TIMES; times += 1) await askTime(client, clock);
     return client;
   } catch (error) {
     client.end(undefined);
@@ -52,13 +53,11 @@ async function refuseReplica(client: StoreClient): Promise<void> {
     throw new ConnectionLostError('It is a replica, which takes nothing');
 }
 
-async function readClock(client: StoreClient, clock: StoreClock): Promise<void> {
-  clock.forget();
-  for (let times = 0; times < TIMES; times += 1) {
-    const askedAtMs = performance.now();
-    const storeMs = readTime(await client.call('time', []));
-    if (storeMs !== undefined) clock.onAnswer(storeMs, askedAtMs, performance.now());
-  }
+/** Asks for the time of the store. @throws what it refuses that with, or the loss of the connection */
+export async function askTime(client: StoreClient, clock: StoreClock): Promise<void> {
+  const askedAtMs = performance.now();
+  const storeMs = readTime(await client.call('time', []));
+  if (storeMs !== undefined) clock.onAnswer(storeMs, askedAtMs, performance.now());
 }
 
 /** The reply, or undefined when the store refuses such a question: that is no reason not to use it. */

@@ -10,7 +10,7 @@ import type { RedisSettings } from './options.js';
 import { type Outgoing, SendAgain, Sending } from './outgoing.js';
 import type { Argument, StoreClient } from './store-client.js';
 import { type ConnectionUser, closedError, type StoreConnection } from './store-connection.js';
-import { asStoreError, NotWrittenError, refusalOf } from './store-errors.js';
+import { asStoreError, NotDoneError, refusalOf } from './store-errors.js';
 
 /** One script is given so many messages, or so many bytes, at most: others want their turn at the store. */
 const BATCH = 128;
@@ -186,8 +186,7 @@ export class Publisher implements ConnectionUser {
     if (error instanceof MessageDeliveryError) return error;
     const refusal = refusalOf(error);
     const cause = redactedCause(error);
-    if (refusal === 'lost' || error instanceof NotWrittenError)
-      return new SendAgain(cause.message, { cause });
+    if (refusal === 'lost' || error instanceof NotDoneError) return new SendAgain(cause.message, { cause });
     if (refusal !== undefined) return asStoreError(error, 'The store refused the message');
     if (this.#connection.state === 'closed')
       return new TransportClosedError('The transport was closed', { outcome: 'unknown' });

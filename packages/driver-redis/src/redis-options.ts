@@ -23,7 +23,7 @@ export interface RedisOptions {
   readonly command_timeout?: number;
   /** Default 5. For one attempt to connect, all that comes before the first command included. */
   readonly connect_timeout?: number;
-  /** Default 10. An idle connection is tried so often. */
+  /** Default 10. A connection is tried, and the store asked for its time, so often. */
   readonly heartbeat?: number;
   /** Default 0.1. The first wait before another attempt to connect; it doubles each time. */
   readonly retry_interval?: number;

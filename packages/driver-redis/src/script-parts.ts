@@ -30,9 +30,13 @@ local function ring(bell, life)
   if life > 0 then redis.call('PEXPIRE', bell, life) end
 end`;
 
-/** Is the list as long, or as large, as it may be? 0: any. Its size is asked for only when there is something in it. */
+/**
+ * Is the list as long, or as large, as it may be? 0: any. Its size is asked for only when there is something in it. A bell that is
+ * no list is an error here, before anything was added.
+ */
 export const ROOM: string = `
 local function room(key, most, bytes)
+  redis.call('LLEN', key .. ':bell')
   local length = redis.call('LLEN', key)
   if bytes > 0 and length > 8 and redis.call('MEMORY', 'USAGE', key) >= bytes then return 0 end
   return most > 0 and most - length or 1e9
@@ -56,16 +60,20 @@ local function addToAll(lists, time)
   return taken
 end`;
 
+/** The life of what belongs to a queue: only that of a fanout has one. */
+export const LIFE_OF: string = `
+local function lifeOf(name, life) return string.sub(name, 1, 7) == 'fanout:' and life or 0 end`;
+
 /**
  * What a consumer has fetched is named by its queue and a number, `server:host-1|17`: so it is known where it goes back to. It
- * is put, marked, into a list that is read before that of the queue.
+ * is put, marked, into a list that is read before that of the queue; what has expired meanwhile is dropped.
  */
 export const PUT_BACK: string = `
-local function lifeOf(name, life) return string.sub(name, 1, 7) == 'fanout:' and life or 0 end
 local function putBack(base, entry, value, life)
   local name = string.match(entry, '^(.*)|%d+$')
   local list = base .. ':' .. name
   local deadline = string.match(value, '^%d*')
+  if deadline ~= '' and tonumber(deadline) <= now() then return end
   local rest = string.sub(value, #deadline + 1)
   if string.sub(rest, 1, 1) ~= '!' then value = deadline .. '!' .. rest end
   redis.call('RPUSH', list .. ':back', value)
@@ -74,22 +82,31 @@ local function putBack(base, entry, value, life)
   ring(list .. ':bell', life)
 end`;
 
-/** All that a consumer holds goes back, in its order. `reap` does so for those whose lease is over. */
+/**
+ * All that a consumer holds goes back, in its order, and stays held until it is back; what has no name of ours goes. `reap` does
+ * so for those whose lease is over, ten at a time, and gives whether there may be more.
+ */
 export const HAND_BACK: string = `
 local function handBack(base, consumer, life)
   local held = base .. ':held:' .. consumer
   local all = redis.call('HGETALL', held)
   local entries = {}
   for i = 1, #all, 2 do
-    entries[#entries + 1] = { tonumber(string.match(all[i], '%d+$')), all[i], all[i + 1] }
+    local number = tonumber(string.match(all[i], '|(%d+)$'))
+    if number then entries[#entries + 1] = { number, all[i], all[i + 1] } end
   end
   table.sort(entries, function(one, other) return one[1] < other[1] end)
+  for _, entry in ipairs(entries) do
+    putBack(base, entry[2], entry[3], life)
+    redis.call('HDEL', held, entry[2])
+  end
   redis.call('DEL', held)
-  for _, entry in ipairs(entries) do putBack(base, entry[2], entry[3], life) end
 end
 local function reap(leases, base, time, life)
-  for _, consumer in ipairs(redis.call('ZRANGEBYSCORE', leases, '-inf', time, 'LIMIT', 0, 10)) do
-    redis.call('ZREM', leases, consumer)
+  local dead = redis.call('ZRANGEBYSCORE', leases, '-inf', time, 'LIMIT', 0, 10)
+  for _, consumer in ipairs(dead) do
     handBack(base, consumer, life)
+    redis.call('ZREM', leases, consumer)
   end
+  return #dead == 10
 end`;

@@ -1,5 +1,15 @@
 import { KEEP_REPLIES, READ_REPLIES } from './reply-scripts.js';
-import { ADD_TO_ALL, HAND_BACK, NOW, PUT_BACK, RING, ROOM, type Script, script } from './script-parts.js';
+import {
+  ADD_TO_ALL,
+  HAND_BACK,
+  LIFE_OF,
+  NOW,
+  PUT_BACK,
+  RING,
+  ROOM,
+  type Script,
+  script,
+} from './script-parts.js';
 
 /**
  * Keys: the list, the set of what was declared, the bell. Arguments: member of the set, most entries, most bytes, then the
@@ -71,12 +81,13 @@ return 1`,
 /**
  * Declares what a listener reads and begins its lease. Keys: leases, subscribers, the set of what is declared. Arguments: base of
  * the keys, consumer, lease, life of what is the listener's own, listener, then the members of the set. What is there already
- * is found at once, as its bell is rung.
+ * is found at once, as its bell is rung. Gives 2 when there may be more whose lease is over, else 1.
  */
 export const SUBSCRIBE: Script = script(
   'subscribe',
   NOW,
   RING,
+  LIFE_OF,
   PUT_BACK,
   HAND_BACK,
   `
@@ -86,20 +97,21 @@ redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', time)
 if #ARGV > 5 then redis.call('SADD', KEYS[3], unpack(ARGV, 6)) end
 redis.call('ZADD', KEYS[2], time + life, listener)
 redis.call('ZADD', KEYS[1], time + lease, consumer)
-reap(KEYS[1], base, time, life)
+local more = reap(KEYS[1], base, time, life)
 ring(KEYS[2] .. ':' .. listener .. ':bell', life)
-return 1`,
+return more and 2 or 1`,
 );
 
 /**
  * Keys and arguments as of subscribe. Renews the lease, gives back what others held whose lease is over, and rings for what
  * waits: a sign is lost with the connection that was given it. Gives 0 when the own lease was over, and what was held is
- * somebody else's, or when what was declared is gone.
+ * somebody else's, or when what was declared is gone; 2 when there may be more whose lease is over, else 1.
  */
 export const RENEW: Script = script(
   'renew',
   NOW,
   RING,
+  LIFE_OF,
   PUT_BACK,
   HAND_BACK,
   `
@@ -116,12 +128,12 @@ local own = KEYS[2] .. ':' .. listener
 if redis.call('EXISTS', own, own .. ':back', own .. ':bell') > 0 then
   for _, key in ipairs({ own, own .. ':back', own .. ':bell' }) do redis.call('PEXPIRE', key, life) end
 end
-reap(KEYS[1], base, time, life)
+local more = reap(KEYS[1], base, time, life)
 for i = 6, #ARGV do
   local list = base .. ':' .. ARGV[i]
   if redis.call('EXISTS', list, list .. ':back') > 0 then ring(list .. ':bell', 0) end
 end
-return 1`,
+return more and 2 or 1`,
 );
 
 /**
@@ -130,7 +142,9 @@ return 1`,
  */
 export const RETIRE: Script = script(
   'retire',
+  NOW,
   RING,
+  LIFE_OF,
   PUT_BACK,
   HAND_BACK,
   `
@@ -164,7 +178,7 @@ return 1`,
 export const FETCH: Script = script(
   'fetch',
   RING,
-  PUT_BACK,
+  LIFE_OF,
   `
 local base, life = ARGV[1], tonumber(ARGV[3])
 local queues = {}
@@ -220,7 +234,9 @@ return got`,
  */
 export const SETTLE: Script = script(
   'settle',
+  NOW,
   RING,
+  LIFE_OF,
   PUT_BACK,
   `
 if not redis.call('ZSCORE', KEYS[1], ARGV[2]) then return 0 end

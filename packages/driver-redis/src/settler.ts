@@ -1,6 +1,7 @@
 import { SETTLE } from './scripts.js';
 import type { Argument, StoreClient } from './store-client.js';
 import type { StoreConnection } from './store-connection.js';
+import { refusalOf } from './store-errors.js';
 
 /** One script settles so many at most: others want their turn at the store. */
 const BATCH = 256;
@@ -25,12 +26,14 @@ export interface SettlerParts {
   readonly acceptance: 'confirmed' | 'written';
   /** Is it certain that nobody else may take what we hold? */
   readonly leaseHolds: () => boolean;
+  /** The store has refused to settle: that is to be asked for again, as after the loss of the connection. */
+  readonly onRefused: (error: Error) => void;
 }
 
 /**
  * Settles what one consumer has fetched. What is settled in one turn of the event loop, or while the step before it is not
- * answered, leaves as one step. What was under way when the connection was lost is asked for again on the next one: while the
- * lease holds all of it is ours, whether it was done or not.
+ * answered, leaves as one step. What was under way when the connection was lost, or was refused, is asked for again when the
+ * consumer retires: while the lease holds all of it is ours, whether it was done or not.
  */
 export class Settler {
   readonly #parts: SettlerParts;
@@ -102,8 +105,11 @@ export class Settler {
     if (!client) return; // kept for the next connection
     const items = this.#items;
     this.#items = [];
-    for (const batch of batches(items)) this.#write(client, batch).catch(nobody); // kept for the next connection
-    const { acceptance, leaseHolds } = this.#parts;
+    const { acceptance, leaseHolds, onRefused } = this.#parts;
+    const onFailed = (error: Error): void => {
+      if (refusalOf(error) !== undefined) onRefused(error); // else it is kept for the next connection
+    };
+    for (const batch of batches(items)) this.#write(client, batch).catch(onFailed);
     if (acceptance === 'written' && leaseHolds()) for (const { answered } of items) answered(true); // what comes later is not heard
   }
 

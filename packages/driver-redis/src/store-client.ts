@@ -1,10 +1,12 @@
 import { redactedCause, within } from '@ebbgate/core';
 import { Cluster, Redis } from 'ioredis';
 import { clusterOptions, type Role, serverOptions } from './client-options.js';
+import { type Address, connectorOf } from './connector.js';
 import type { StoreHost } from './hosts.js';
 import type { RedisSettings } from './options.js';
 import type { Script } from './script-parts.js';
-import { ConnectionLostError, NotWrittenError, refusalOf } from './store-errors.js';
+import { locateStore } from './sentinels.js';
+import { ConnectionLostError, NotDoneError, refusalOf } from './store-errors.js';
 
 /** What commands are made of. */
 export type Argument = string | Buffer | number;
@@ -20,6 +22,8 @@ export class StoreClient {
   readonly #client: Redis | Cluster;
   #onLost: (cause: Error) => void = () => undefined;
   #lastError: Error | undefined;
+  /** The first of all its streams: why nodes were not reached, of which ioredis only says that they were not. */
+  #streamError: Error | undefined;
   #ended = false;
 
   constructor(settings: RedisSettings, hosts: readonly StoreHost[], role: Role) {
@@ -47,9 +51,13 @@ export class StoreClient {
   }
 
   #make(settings: RedisSettings, role: Role): Redis | Cluster {
-    if (settings.layout !== 'cluster') return new Redis(serverOptions(settings, this.hosts, role));
+    const { layout } = settings;
+    const locate = (signal: AbortSignal): Promise<Address> => locateStore(settings, this.hosts, signal);
+    const onError = (error: Error): void => void (this.#streamError ??= error);
+    const Connector = connectorOf({ ...(layout === 'sentinel' && { locate }), onError });
+    if (layout !== 'cluster') return new Redis({ ...serverOptions(settings, this.hosts, role), Connector });
     const nodes = this.hosts.map(({ hostname, port }) => ({ host: hostname, port }));
-    return new Cluster(nodes, clusterOptions(settings, this.hosts, role));
+    return new Cluster(nodes, clusterOptions(settings, this.hosts, role, Connector));
   }
 
   /** @throws what has kept it from connecting in time; it is ended then. */
@@ -60,7 +68,7 @@ export class StoreClient {
     } catch (error) {
       const cause = this.#lastError ?? error;
       this.end(undefined);
-      throw cause;
+      throw refusalOf(cause) === undefined ? (this.#streamError ?? cause) : cause;
     }
   }
 
@@ -74,10 +82,10 @@ export class StoreClient {
       return await this.#client.callBuffer(command, args);
     } catch (error) {
       const refusal = refusalOf(error);
-      if (refusal === 'lost') this.end(error as Error); // an error of the store's
+      if (refusal === 'lost' || isSentOn(error)) this.end(error as Error); // an error of the store's, or in its words
       if (refusal === undefined) this.end(undefined); // a node cannot be reached: what was under way there has no answer
-      if (!isNotWritten(error)) throw error;
-      throw new NotWrittenError('The connection was lost', { cause: error });
+      if (!isNotDone(error)) throw error;
+      throw new NotDoneError('The connection was lost', { cause: error });
     }
   }
 
@@ -128,7 +136,13 @@ export class StoreClient {
   }
 }
 
-/** So ioredis words that it has no connection that it could write to: it has no class or code for it. */
-function isNotWritten(error: unknown): boolean {
-  return error instanceof Error && error.message.includes('enableOfflineQueue options is false');
+/** So ioredis words that the nodes of a cluster have sent a command on for too long: it has no class or code for it. */
+function isSentOn(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('Too many Cluster redirections');
+}
+
+/** The same, or it has no connection that it could write to. */
+function isNotDone(error: unknown): boolean {
+  const isUnwritten = error instanceof Error && error.message.includes('enableOfflineQueue options is false');
+  return isUnwritten || isSentOn(error);
 }

@@ -1,34 +1,38 @@
 import { Deadline } from '@ebbgate/core';
 
 /**
- * The time of the store, told from ours by asking it: deadlines are kept by that clock, as it is the only one that all
- * parties share. Of several answers the quickest is the best: half its way is the most that it can be wrong.
+ * The time of the store, told from our monotonic clock by asking it, again and again: deadlines are kept by that clock, as it is
+ * the only one that all parties share. An answer is wrong by half its way at most, so the quickest is the best, and one that
+ * contradicts what is believed tells of a clock that was set, or has drifted.
  */
 export class StoreClock {
-  /** What to add to our wall clock. */
-  #offsetMs = 0;
-  #bestMs = Infinity;
+  /** What to add to our monotonic clock; until the store has answered, its time is taken to be ours. */
+  #offsetMs = Date.now() - performance.now();
+  /** The most by which that is wrong. */
+  #errorMs = Infinity;
 
   /** Another store, perhaps: what was known is forgotten. */
   forget(): void {
-    this.#bestMs = Infinity;
+    this.#errorMs = Infinity;
   }
 
-  /** An answer of `TIME` to a question of so many milliseconds ago (`performance.now()` then and now). */
+  /** An answer of `TIME` to a question that was asked and answered then (`performance.now()`). */
   onAnswer(storeMs: number, askedAtMs: number, answeredAtMs: number): void {
-    const tookMs = answeredAtMs - askedAtMs;
-    if (tookMs >= this.#bestMs) return;
-    this.#bestMs = tookMs;
-    this.#offsetMs = storeMs + tookMs / 2 - Date.now();
+    const errorMs = (answeredAtMs - askedAtMs) / 2;
+    const offsetMs = storeMs - askedAtMs - errorMs;
+    const isContradiction = Math.abs(offsetMs - this.#offsetMs) > errorMs + this.#errorMs;
+    if (errorMs >= this.#errorMs && !isContradiction) return;
+    this.#offsetMs = offsetMs;
+    this.#errorMs = errorMs;
   }
 
   /** A deadline as it is stored: whole milliseconds since the epoch, by the clock of the store. */
   toStore(deadline: Deadline): number {
-    return Math.ceil(deadline.epochMs + this.#offsetMs);
+    return Math.ceil(performance.now() + deadline.remainingMs + this.#offsetMs);
   }
 
   fromStore(storeMs: number): Deadline {
-    return Deadline.atEpochMs(storeMs - this.#offsetMs);
+    return Deadline.after(storeMs - this.#offsetMs - performance.now());
   }
 }
 

@@ -12,7 +12,7 @@ import {
   within,
 } from '@ebbgate/core';
 import type { StoreHost } from './hosts.js';
-import { openCommands } from './open-client.js';
+import { askTime, openCommands } from './open-client.js';
 import type { RedisSettings } from './options.js';
 import { StoreClock } from './store-clock.js';
 import type { StoreClient } from './store-client.js';
@@ -56,7 +56,7 @@ export class StoreConnection {
   readonly #closing = new AbortController();
   readonly #waiters = new Set<Waiter>();
   readonly #backoff: Backoff;
-  /** Each is tried by itself; Sentinels and the nodes of a cluster are asked together. */
+  /** Each is tried by itself; Sentinels and the nodes of a cluster are asked one after the other within one try. */
   #targets: readonly (readonly StoreHost[])[];
   #state: ConnectionState = 'idle';
   #client: StoreClient | undefined;
@@ -158,6 +158,7 @@ export class StoreConnection {
         return client;
       } catch (error) {
         const failure = this.#failedAt(hosts, error);
+        this.#targets = this.#targets.map((one) => (one === hosts ? nextFirst(hosts) : one));
         if (failure instanceof AuthenticationError) refusal ??= failure;
         else this.#lastError = failure;
       }
@@ -190,12 +191,12 @@ export class StoreConnection {
 
   /**
    * Answers come in order, so one that is missing means that the connection is dead, or that its bytes are out of step: then
-   * there is no silence by which that is noticed.
+   * there is no silence by which that is noticed. The question is that for the time, as clocks are set, and drift.
    */
   async #beat(client: StoreClient): Promise<void> {
     const late = (): Error => new ConnectionLostError('The store did not answer in time');
     try {
-      await within(client.call('ping', []), { timeoutMs: this.#settings.commandTimeoutMs }, late);
+      await within(askTime(client, this.clock), { timeoutMs: this.#settings.commandTimeoutMs }, late);
     } catch (error) {
       if (error instanceof ConnectionLostError) client.end(error);
     }
@@ -254,6 +255,11 @@ export function closedError(): TransportClosedError {
 async function lastAnswers(client: StoreClient): Promise<void> {
   const late = (): Error => new Error('late');
   await within(client.call('ping', []), { timeoutMs: LAST_ANSWERS_MS }, late).catch(() => undefined);
+}
+
+/** Sentinels that hang can take all the time of a try: the next one begins with another. */
+function nextFirst(hosts: readonly StoreHost[]): readonly StoreHost[] {
+  return [...hosts.slice(1), ...hosts.slice(0, 1)];
 }
 
 function shuffled<T>(list: readonly T[]): T[] {

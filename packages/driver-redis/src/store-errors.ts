@@ -23,6 +23,15 @@ const REFUSALS: ReadonlyMap<string, Refusal> = new Map<string, Refusal>([
   ['NOSCRIPT', 'unknown-script'],
 ]);
 
+/** Those whose first word says nothing. What NOPERM is within a script: a command, or a key, that its user may not touch. */
+const WORDINGS: readonly (readonly [RegExp, Refusal])[] = [
+  [/^ERR (?:invalid password|AUTH|Client sent AUTH)/i, 'denied'],
+  [/The user executing the script can't/, 'denied'],
+  [/^ERR unknown command .?evalsha\b/i, 'unknown-script'], // it was renamed; EVAL may be there
+  [/^ERR unknown (?:redis )?command\b/i, 'denied'], // likewise, or it is newer than the store
+  [/^ERR max number of clients/, 'lost'],
+];
+
 const isReply = (error: unknown): error is Error => error instanceof Error && error.name === 'ReplyError';
 
 /** How the store has refused; undefined when the error is none of its own, but tells that it could not be asked. */
@@ -33,10 +42,7 @@ export function refusalOf(error: unknown): Refusal | undefined {
   if (known) return known;
   // An error within a script is told in its words, behind ours: `ERR Error running script … @user_script:3: OOM …`.
   for (const [word, refusal] of REFUSALS) if (new RegExp(`\\b${word} `).test(error.message)) return refusal;
-  if (/^ERR (?:invalid password|AUTH|Client sent AUTH)/i.test(error.message)) return 'denied';
-  // What NOPERM is within a script: a command, or a key, that its user may not touch.
-  if (error.message.includes("The user executing the script can't")) return 'denied';
-  return error.message.startsWith('ERR max number of clients') ? 'lost' : 'other';
+  return WORDINGS.find(([words]) => words.test(error.message))?.[1] ?? 'other';
 }
 
 /** The connection is gone, or as good as gone: what was under way may have been done or not. */
@@ -44,9 +50,9 @@ export class ConnectionLostError extends Error {
   override readonly name: string = 'ConnectionLostError';
 }
 
-/** The connection was gone before: nothing was written of what was to be sent. */
-export class NotWrittenError extends ConnectionLostError {
-  override readonly name: string = 'NotWrittenError';
+/** Nobody has taken what was to be sent: nothing of it was done. */
+export class NotDoneError extends ConnectionLostError {
+  override readonly name: string = 'NotDoneError';
 }
 
 /** The error of the family for one of the store's or of the client's, without anything secret. */

@@ -8,9 +8,13 @@ import { SignReader } from './sign-reader.js';
 import { heldBy, type SourceKeys } from './source-keys.js';
 import type { Argument, StoreClient } from './store-client.js';
 import type { StoreConnection } from './store-connection.js';
+import { refusalOf } from './store-errors.js';
 
 /** What comes in one answer is enough at so many bytes: others want their turn at the store, too. */
 const FETCH_BYTES = 512 * 1024;
+
+/** The answer of the scripts that renew when there may be more consumers whose lease is over. */
+const MORE_TO_REAP = 2;
 
 /** What a subscription tells its listener. */
 export interface SubscriptionHooks {
@@ -65,6 +69,9 @@ export class Subscription implements Settling {
       args: this.#holding,
       acceptance: settings.acceptance,
       leaseHolds: () => !this.#ended && performance.now() < this.#leaseUntilMs,
+      onRefused: (error) => {
+        this.lose(error);
+      },
     });
   }
 
@@ -77,11 +84,12 @@ export class Subscription implements Settling {
       this.lose(cause);
     });
     const sinceMs = performance.now();
-    await client.run(SUBSCRIBE, this.#registryKeys(), [...this.#arguments(), ...keys.members]);
+    const reply = await client.run(SUBSCRIBE, this.#registryKeys(), [...this.#arguments(), ...keys.members]);
     await this.#joinPool(client);
     this.#leaseUntilMs = sinceMs + settings.leaseMs;
     if (this.#ended) throw new Error('The connection of the reader was lost');
     this.#renewal = setInterval(() => void this.#renew(), settings.leaseMs / 3);
+    if (reply === MORE_TO_REAP) void this.#renew();
   }
 
   /** Reads on, after `rest`. */
@@ -217,11 +225,15 @@ export class Subscription implements Settling {
     try {
       const args = [...this.#arguments(), ...this.#parts.keys.members];
       const held = await client.run(RENEW, this.#registryKeys(), args);
+      if (held === 0) {
+        this.lose(leaseOver());
+        return;
+      }
       if (this.#parts.keys.pool?.ephemeral === true) await this.#joinPool(client);
-      if (held === 1) this.#leaseUntilMs = sinceMs + this.#parts.settings.leaseMs;
-      else this.lose(leaseOver());
-    } catch {
-      // the connection says what is wrong; the next renewal is a third of a lease away
+      this.#leaseUntilMs = sinceMs + this.#parts.settings.leaseMs;
+      if (held === MORE_TO_REAP && !this.#ended) void this.#renew();
+    } catch (error) {
+      if (refusalOf(error) !== undefined) this.lose(error as Error); // else the connection says what is wrong
     }
   }
 

@@ -1,20 +1,28 @@
+import { backOf } from './keys.js';
 import type { RedisSettings } from './options.js';
 import { SWEEP } from './scripts.js';
 import type { StoreConnection } from './store-connection.js';
+
+/** When a queue is to be looked at next, and when the last deadline of what was sent there has passed. */
+interface Queue {
+  nextMs: number;
+  lastMs: number;
+}
 
 /** Between two looks at a store that is busy. */
 const SWEEP_EVERY_MS = 5_000;
 
 /**
- * Removes what this process has sent and nobody has fetched in time, also where no server lives that would drop it: looks
- * into each list to which it has sent something with a deadline, once the first one has passed, and until the last one has.
- * An idle process does nothing.
+ * Removes what this process has sent and nobody has served in time, also where no server lives that would drop it: looks
+ * into each list to which it has sent something with a deadline, and into what was given back of it, once the first one has
+ * passed, and until the last one has. An idle process does nothing.
  */
 export class Sweeper {
   readonly #connection: StoreConnection;
-  readonly #lists = new Map<string, { nextMs: number; lastMs: number }>();
+  readonly #queues = new Map<string, Queue>();
   readonly #everyMs: number;
   #timer: NodeJS.Timeout | undefined;
+  #isSweeping = false;
 
   constructor(connection: StoreConnection, { heartbeatMs }: Pick<RedisSettings, 'heartbeatMs'>) {
     this.#connection = connection;
@@ -22,11 +30,11 @@ export class Sweeper {
   }
 
   /** Something that expires then was sent there. */
-  sent(key: string, expiresInMs: number): void {
+  sent(list: string, expiresInMs: number): void {
     const lastMs = performance.now() + expiresInMs;
-    const list = this.#lists.get(key);
-    if (!list) this.#lists.set(key, { nextMs: lastMs, lastMs });
-    else if (lastMs > list.lastMs) list.lastMs = lastMs;
+    const queue = this.#queues.get(list);
+    if (!queue) this.#queues.set(list, { nextMs: lastMs, lastMs });
+    else if (lastMs > queue.lastMs) queue.lastMs = lastMs;
     if (this.#timer) return;
     this.#timer = setInterval(() => void this.#sweep(), this.#everyMs);
     this.#timer.unref();
@@ -34,31 +42,34 @@ export class Sweeper {
 
   end(): void {
     clearInterval(this.#timer);
-    this.#lists.clear();
+    this.#queues.clear();
   }
 
   /** Never rejects: what fails is tried again the next time. */
   async #sweep(): Promise<void> {
+    if (this.#isSweeping) return;
+    this.#isSweeping = true;
     const nowMs = performance.now();
-    for (const [key, list] of [...this.#lists]) {
-      if (list.nextMs > nowMs) continue;
-      if (!(await this.#sweepList(key))) return;
-      if (list.lastMs <= nowMs) this.#lists.delete(key);
-      else list.nextMs = Math.min(nowMs + this.#everyMs, list.lastMs);
+    for (const [list, queue] of [...this.#queues]) {
+      if (queue.nextMs > nowMs) continue;
+      const isSwept = (await this.#sweepList(list)) && (await this.#sweepList(backOf(list)));
+      if (isSwept && queue.lastMs <= nowMs) this.#queues.delete(list);
+      else queue.nextMs = nowMs + this.#everyMs;
     }
-    if (this.#lists.size > 0) return;
+    this.#isSweeping = false;
+    if (this.#queues.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
 
-  /** A hundred entries at a time, so that others have their turn at the store. False: it could not be asked. */
-  async #sweepList(key: string): Promise<boolean> {
+  /** A hundred entries at a time, so that others have their turn at the store. False: it could not be asked, or has refused. */
+  async #sweepList(list: string): Promise<boolean> {
     let from = 0;
     for (;;) {
       const { client } = this.#connection;
       if (!client) return false;
       try {
-        const next = await client.run(SWEEP, [key], [from]);
+        const next = await client.run(SWEEP, [list], [from]);
         if (typeof next !== 'number') return true;
         from = next;
       } catch {

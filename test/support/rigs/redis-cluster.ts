@@ -1,5 +1,6 @@
 import { eventually } from './deadline.js';
 import { NOT_SAVED, RedisProcess } from './redis-process.js';
+import type { TlsFiles } from './tls-files.js';
 
 const MASTERS = 3;
 const SLOTS = 16_384;
@@ -13,6 +14,8 @@ export interface RedisClusterOptions {
   readonly replicas?: boolean;
   /** Lines of the configuration of all nodes. */
   readonly config?: readonly string[];
+  /** All of them speak TLS alone. */
+  readonly tls?: TlsFiles;
 }
 
 /** Three masters that share the slots, and a replica of each if there are to be any. */
@@ -29,6 +32,7 @@ export class RedisCluster {
   static async start({
     replicas = false,
     config = NOT_SAVED,
+    tls,
   }: RedisClusterOptions = {}): Promise<RedisCluster> {
     const lines = [
       ...config,
@@ -39,7 +43,9 @@ export class RedisCluster {
       'cluster-replica-validity-factor 0',
     ];
     const count = replicas ? 2 * MASTERS : MASTERS;
-    const starts = Array.from({ length: count }, () => RedisProcess.start({ config: lines, cluster: true }));
+    const starts = Array.from({ length: count }, () =>
+      RedisProcess.start({ config: lines, cluster: true, ...(tls && { tls }) }),
+    );
     const settled = await Promise.allSettled(starts);
     const nodes = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     const cluster = new RedisCluster(nodes.slice(0, MASTERS), nodes.slice(MASTERS));

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
@@ -9,6 +9,7 @@ import { eventually, within } from './deadline.js';
 import { ensurePackages } from './debian.js';
 import { freePorts } from './free-port.js';
 import { type PrivateFolder, privateFolder } from './private-folder.js';
+import type { TlsFiles } from './tls-files.js';
 import { type Watchdog, watchdog } from './watchdog.js';
 
 /** A port may be taken between the choice and the start. */
@@ -26,6 +27,8 @@ export interface RedisProcessOptions {
   readonly config?: readonly string[];
   /** With a port of its own for the bus of a cluster. */
   readonly cluster?: boolean;
+  /** It speaks TLS alone, to others of its kind, too. */
+  readonly tls?: TlsFiles;
 }
 
 /** One Redis or Sentinel of our own on the loopback. It ends with this process at the latest, however that ends. */
@@ -33,15 +36,17 @@ export class RedisProcess {
   readonly port: number;
   readonly #program: string;
   readonly #folder: PrivateFolder;
+  readonly #tls: TlsFiles | undefined;
   readonly #word: string = `ebbgate-redis-${process.pid}-${randomBytes(4).toString('hex')}`;
   #child: ChildProcess | undefined;
   #watchdog: Watchdog | undefined;
   #client: Redis | undefined;
   readonly #endWithThis = (): void => void this.#child?.kill('SIGKILL');
 
-  private constructor(program: string, folder: PrivateFolder, port: number) {
+  private constructor(program: string, folder: PrivateFolder, port: number, tls: TlsFiles | undefined) {
     this.#program = program;
     this.#folder = folder;
+    this.#tls = tls;
     this.port = port;
   }
 
@@ -50,11 +55,12 @@ export class RedisProcess {
     program = 'redis-server',
     config = [],
     cluster = false,
+    tls,
   }: RedisProcessOptions = {}): Promise<RedisProcess> {
     await ensurePackages(['redis-server', 'redis-sentinel']);
     for (let attempt = 1; ; attempt += 1) {
       const [port = 0, busPort = 0] = await freePorts(cluster ? 2 : 1);
-      const one = new RedisProcess(program, await privateFolder('redis'), port);
+      const one = new RedisProcess(program, await privateFolder('redis'), port, tls);
       const lines = cluster ? [...config, 'cluster-enabled yes', `cluster-port ${busPort}`] : config;
       try {
         await one.#configure(lines);
@@ -174,7 +180,8 @@ export class RedisProcess {
   /** Sentinels, and replicas that become masters, write what they have learnt into their file. */
   #configure(lines: readonly string[]): Promise<void> {
     // A title would be written over its environment, by whose word the watchdog knows it.
-    const own = [`port ${this.port}`, 'bind 127.0.0.1', `dir ${this.#folder.path}`, 'set-proc-title no'];
+    const ports = this.#tls ? tlsAlone(this.port, this.#tls) : [`port ${this.port}`];
+    const own = [...ports, 'bind 127.0.0.1', `dir ${this.#folder.path}`, 'set-proc-title no'];
     return writeFile(this.#configFile, `${[...own, ...lines].join('\n')}\n`);
   }
 
@@ -185,6 +192,7 @@ export class RedisProcess {
       this.#client = new Redis({
         ...{ host: '127.0.0.1', port: this.port, connectionName: RIG },
         ...{ enableReadyCheck: false, maxRetriesPerRequest: 0, retryStrategy: () => null },
+        ...(this.#tls && { tls: { ca: readFileSync(this.#tls.ca) } }),
       });
       this.#client.on('error', () => {}); // who asks is told
     }
@@ -205,3 +213,10 @@ export class RedisProcess {
 export const NOT_SAVED: readonly string[] = ['save ""', 'appendonly no'];
 /** One that hands each command to the system before it answers: a SIGKILL loses nothing, nothing waits for a disk. */
 export const SAVED: readonly string[] = ['save ""', 'appendonly yes', 'appendfsync no'];
+
+/** Nodes of a cluster show one another certificates of clients. */
+const tlsAlone = (port: number, files: TlsFiles): readonly string[] => [
+  ...['port 0', `tls-port ${port}`, 'tls-auth-clients no', 'tls-replication yes', 'tls-cluster yes'],
+  ...[`tls-ca-cert-file ${files.ca}`, `tls-cert-file ${files.serverCert}`, `tls-key-file ${files.serverKey}`],
+  ...[`tls-client-cert-file ${files.clientCert}`, `tls-client-key-file ${files.clientKey}`],
+];

@@ -1,9 +1,11 @@
 import { eventually } from './deadline.js';
 import { NOT_SAVED, RedisProcess } from './redis-process.js';
+import type { TlsFiles } from './tls-files.js';
 
 /** The name by which Sentinels know the master. */
 const NAME = 'ebbgate';
-const READY_LIMIT_MS = 30_000;
+/** A Sentinel that did not get to run for two seconds does nothing for thirty more (its TILT mode). */
+const READY_LIMIT_MS = 90_000;
 /** As short as a loaded machine allows. */
 const DOWN_AFTER_MS = 700;
 const FAIL_OVER_MS = 3_000;
@@ -21,6 +23,8 @@ export interface RedisSentinelOptions {
   readonly sentinels?: number;
   /** Lines of the configuration of both servers. */
   readonly config?: readonly string[];
+  /** All of them speak TLS alone. */
+  readonly tls?: TlsFiles;
 }
 
 /** A master, a replica of it, and Sentinels that watch both. */
@@ -38,10 +42,11 @@ export class RedisSentinel {
   static async start({
     sentinels: count = 1,
     config = NOT_SAVED,
+    tls,
   }: RedisSentinelOptions = {}): Promise<RedisSentinel> {
     const started: RedisProcess[] = [];
     const start = async (options: Parameters<typeof RedisProcess.start>[0]): Promise<RedisProcess> => {
-      const one = await RedisProcess.start(options);
+      const one = await RedisProcess.start({ ...options, ...(tls && { tls }) });
       started.push(one);
       return one;
     };

@@ -7,8 +7,9 @@ describe('the clock of the store', () => {
   it('is told by the quickest of its answers, and keeps deadlines of two processes alike (RPC-02)', () => {
     const clock = new StoreClock();
     const hourAhead = Date.now() + 3_600_000;
-    clock.onAnswer(hourAhead, 0, 10);
-    clock.onAnswer(hourAhead + 60_000, 0, 500); // slower: not believed
+    const now = performance.now();
+    clock.onAnswer(hourAhead, now - 10, now);
+    clock.onAnswer(hourAhead - 50, now - 500, now); // slower, and no contradiction: not believed
     const deadline = Deadline.after(30_000);
     const stored = clock.toStore(deadline);
     expect(stored).to.be.closeTo(hourAhead + 30_000, 200);
@@ -17,10 +18,35 @@ describe('the clock of the store', () => {
 
   it('is asked anew when the store may be another one', () => {
     const clock = new StoreClock();
-    clock.onAnswer(Date.now() + 3_600_000, 0, 1);
+    const now = performance.now();
+    clock.onAnswer(Date.now() + 300, now - 2, now);
     clock.forget();
-    clock.onAnswer(Date.now(), 0, 400);
-    expect(clock.toStore(Deadline.after(0))).to.be.closeTo(Date.now() + 200, 150);
+    clock.onAnswer(Date.now(), now - 800, now);
+    expect(clock.toStore(Deadline.after(0))).to.be.closeTo(Date.now() + 400, 90);
+  });
+
+  it('is followed when it is set: an answer that contradicts what is believed is taken, however slow (RPC-02)', () => {
+    const clock = new StoreClock();
+    const [now, hour] = [performance.now(), 3_600_000];
+    clock.onAnswer(Date.now(), now - 1, now);
+    for (const set of [hour, -hour]) {
+      clock.onAnswer(Date.now() + set, now - 500, now);
+      expect(clock.toStore(Deadline.after(0))).to.be.closeTo(Date.now() + set + 250, 200);
+    }
+  });
+
+  it('does not move when our own wall clock is set (RPC-02)', () => {
+    const clock = new StoreClock();
+    const [now, storeMs] = [performance.now(), Date.now()];
+    clock.onAnswer(storeMs, now - 1, now);
+    const realNow = Date.now;
+    Date.now = () => realNow() + 3_600_000;
+    try {
+      expect(clock.toStore(Deadline.after(1_000))).to.be.closeTo(storeMs + 1_000, 200);
+      expect(clock.fromStore(storeMs + 1_000).remainingMs).to.be.closeTo(1_000, 200);
+    } finally {
+      Date.now = realNow;
+    }
   });
 
   it('is read from the reply to TIME, and from nothing else', () => {

@@ -30,6 +30,13 @@ describe('the errors of the Redis driver', () => {
     ["NOGROUP No such key 'x' or consumer group 'servers' in XREADGROUP", 'other', 'ERR_DELIVERY'],
     ['UNBLOCKED the stream key no longer exists', 'other', 'ERR_DELIVERY'],
     ['NOSCRIPT No matching script. Please use EVAL.', 'unknown-script', 'ERR_DELIVERY'],
+    ["ERR unknown command 'evalsha', with args beginning with: 'f1a8'", 'unknown-script', 'ERR_DELIVERY'],
+    ["ERR unknown command 'eval', with args beginning with: 'return'", 'denied', 'ERR_AUTHENTICATION'],
+    [
+      'ERR Unknown Redis command called from script script: f1a8, on @user_script:3.',
+      'denied',
+      'ERR_AUTHENTICATION',
+    ],
     ['WRONGTYPE Operation against a key holding the wrong kind of value', 'other', 'ERR_DELIVERY'],
     ['MISCONF Redis is configured to save RDB snapshots, but is unable to persist', 'other', 'ERR_DELIVERY'],
   ] as const) {
