@@ -127,7 +127,7 @@ describe('the openstack command of Debian, unmodified', function () {
     expect(await service('c')).to.include({ Status: 'disabled', 'Forced Down': false });
   });
 
-  it('makes, lists and shows a server, stops, starts and reboots it, and deletes it', async () => {
+  it('makes, lists and shows a server, stops, starts and reboots it, sets its state, and deletes it', async () => {
     await boot('vm1', 'a');
     const [row] = await shell.json<readonly Row[]>('server list --long');
     expect(row).to.include({ Name: 'vm1', Status: 'ACTIVE', Host: 'a', Flavor: 'm1.small' });
@@ -137,6 +137,10 @@ describe('the openstack command of Debian, unmodified', function () {
     await shell.done('server start vm1');
     await shell.prints(statusOf('vm1'), 'ACTIVE');
     await shell.done('server reboot --hard vm1');
+    await shell.prints(statusOf('vm1'), 'ACTIVE');
+    await shell.done('server set --state error vm1');
+    await shell.prints(statusOf('vm1'), 'ERROR');
+    await shell.done('server set --state active vm1');
     await shell.prints(statusOf('vm1'), 'ACTIVE');
     expect(await shell.run('console log show vm1')).to.contain('guest');
     expect(await shell.run('server resize confirm vm1')).to.match(

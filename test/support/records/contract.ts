@@ -333,12 +333,15 @@ function describeServices(withRecords: WithRecords): void {
       expect(note).to.include(forcedDownNote);
       expect(note.atMs).to.be.within(before, Date.now());
       expect(await noteAfter({ forcedDown: true })).to.deep.equal(note);
+      const bob = { by: 'bob', reason: null };
+      expect(await noteAfter({ forcedDown: true, forcedDownNote: bob })).to.deep.equal(note);
       expect((await services.report(report)).forcedDownNote).to.deep.equal(note);
       expect((await services.get('compute', 'a')).forcedDownNote).to.deep.equal(note);
       expect(await noteAfter({ forcedDown: false })).to.equal(null);
       const nobody = (await noteAfter({ forcedDown: true })) as { readonly atMs: number };
       expect(nobody).to.include({ by: null, reason: null });
       expect(nobody.atMs).to.be.within(before, Date.now());
+      expect(await noteAfter({ forcedDown: true, forcedDownNote })).to.include(forcedDownNote);
       expect(await noteAfter({ forcedDown: false, forcedDownNote })).to.equal(null);
     }));
 

@@ -94,7 +94,7 @@ export class HttpBed {
       computeApi,
       conductor: new ConductorApi(this.#transport),
       networking: new RemoteNetworking(this.#transport),
-      liveness: new Liveness({ now: () => this.nowMs }),
+      liveness: new Liveness({ now: () => this.nowMs, steadyNow: () => this.nowMs }),
       validator: openAccess,
       policy: new Policy(new Map()),
       events: records.events,

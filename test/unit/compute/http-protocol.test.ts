@@ -132,13 +132,17 @@ describe('compute: errors and limits of the HTTP API', () => {
         await raw('{"constructor": {"prototype": {}}}'),
         await raw('"text"'),
         await raw('binary=nova-compute', { 'content-type': 'application/x-www-form-urlencoded' }),
+        await raw(JSON.stringify({ host: 'host1', binary: 'nova-compute' }), {
+          'content-type': 'text/plain',
+        }),
         await raw(JSON.stringify({ host: 'x'.repeat(200_000) })),
         await bed.send('GET', '/v2.1/nothing'),
         await bed.send('POST', LIST, { body: {} }),
         await bed.send('GET', '/v2.1/%ff'),
       ];
-      const expected = [400, 400, 400, 400, 400, 415, 413, 404, 405, 400];
+      const expected = [400, 400, 400, 400, 400, 415, 415, 413, 404, 405, 400];
       expect(answers.map(({ status }) => status)).to.deep.equal(expected);
+      expect(answers.at(-1)?.body.badRequest?.message).to.equal('Malformed request URL');
       for (const { status, body } of answers) {
         const [fault] = Object.values(body) as readonly { code: number; message: string }[];
         expect(fault?.code).to.equal(status);

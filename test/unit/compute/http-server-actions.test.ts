@@ -339,6 +339,43 @@ describe('compute: actions of servers over HTTP, done', () => {
     }));
 });
 
+describe('compute: states of servers over HTTP', () => {
+  it('are set by administrators alone, whatever is done to it, and also when it is locked; all else stays', () =>
+    withHttp(
+      async (bed) => {
+        const id = await instanceOf(bed.records, {
+          ...{ host: 'h1', vm_state: 'active', task_state: 'migrating', project_id: 'p1', locked: true },
+        });
+        const before = new Map((await bed.records.instances.get(id)).entries());
+        const reset = (role: string, state: unknown) =>
+          bed.send('POST', `/v2.1/p1/servers/${id}/action`, {
+            token: role,
+            body: { 'os-resetState': { state } },
+          });
+        expect((await reset('user', 'error')).status).to.equal(403);
+        expect((await reset('admin', 'stopped')).status).to.equal(400);
+        for (const state of ['error', 'active']) {
+          expect((await reset('admin', state)).status).to.equal(202);
+          const after = new Map((await bed.records.instances.get(id)).entries());
+          const updated = after.get('updated_at');
+          const wanted = [
+            ...before,
+            ['vm_state', state],
+            ['task_state', null],
+            ['updated_at', updated],
+          ] as const;
+          expect(Object.fromEntries(after)).to.deep.equal(Object.fromEntries(wanted));
+        }
+      },
+      {
+        validator: {
+          isOpen: false,
+          validate: (token) => ({ userId: 'ann', projectId: null, roles: [token ?? 'user'] }),
+        },
+      },
+    ));
+});
+
 describe('compute: locks of servers over HTTP', () => {
   const users = {
     policy: new Policy(

@@ -4,20 +4,35 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { HttpApp } from '#compute/http/app.js';
 import { type ClientPatience, HttpServer } from '#compute/http/http-server.js';
+import { sendJson } from '#compute/http/json-answer.js';
+import { type Deferred, deferred } from '../../support/deferred.js';
 import { eventually } from '../../support/rigs/deadline.js';
 import { type HttpBed, withHttp } from './http-bed.js';
 
 const LIST = 'GET /v2.1/os-services HTTP/1.1\r\nHost: localhost\r\n\r\n';
 const LONG = 'GET /long HTTP/1.1\r\nHost: localhost\r\n\r\n';
+const PIECES = 'GET /pieces HTTP/1.1\r\nHost: localhost\r\n\r\n';
 const HALF = 'PUT /v2.1/os-services/enable HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n';
 
+const GATE = 'GET /gate HTTP/1.1\r\nHost: localhost\r\n\r\n';
+
+interface Served {
+  readonly bed: HttpBed;
+  readonly server: HttpServer;
+  readonly open: () => Promise<Socket>;
+  /** The requests for `/gate` that have begun, each answered when it is let through. */
+  readonly atGate: Deferred<string>[];
+}
+
 /** An API that listens, with so much patience. */
-async function withServer(
-  patience: ClientPatience,
-  work: (served: { bed: HttpBed; server: HttpServer; open: () => Promise<Socket> }) => Promise<void>,
-): Promise<void> {
+async function withServer(patience: ClientPatience, work: (served: Served) => Promise<void>): Promise<void> {
   await withHttp(async (bed) => {
     atLength(bed.app.fastify);
+    const atGate: Deferred<string>[] = [];
+    bed.app.fastify.get('/gate', { config: { isPublic: true } }, () => {
+      atGate.push(deferred());
+      return atGate.at(-1)?.promise;
+    });
     const server = new HttpServer(bed.app, { host: '127.0.0.1', port: 0 }, patience);
     await server.start();
     const sockets: Socket[] = [];
@@ -28,7 +43,7 @@ async function withServer(
       return socket;
     };
     try {
-      await work({ bed, server, open });
+      await work({ bed, server, open, atGate });
     } finally {
       for (const socket of sockets) socket.destroy();
       await server.stop();
@@ -37,9 +52,13 @@ async function withServer(
   });
 }
 
-/** Answers with more than a connection takes that nobody reads from. */
+/** Answers with more than a connection takes that nobody reads from, whole or in pieces. */
 function atLength(app: HttpApp['fastify']): void {
-  app.get('/long', { config: { isPublic: true } }, () => 'x'.repeat(20_000_000));
+  const isPublic = { config: { isPublic: true } };
+  app.get('/long', isPublic, () => 'x'.repeat(20_000_000));
+  app.get('/pieces', isPublic, (_request, reply) =>
+    sendJson(reply, { list: Array.from({ length: 200 }, () => 'x'.repeat(100_000)) }),
+  );
 }
 
 async function begun({ tasks }: HttpBed, requests = 1): Promise<void> {
@@ -51,7 +70,8 @@ describe('compute: slow clients of the HTTP API', () => {
     withServer({ drainMs: 5 }, async ({ bed, server, open }) => {
       (await open()).write(`${HALF}Content-Length: 9\r\n\r\n{"`);
       (await open()).pause().write(LONG);
-      await begun(bed, 2);
+      (await open()).pause().write(PIECES);
+      await begun(bed, 3);
       await server.stop();
       await server.wait({ timeoutMs: 2000 });
       await bed.tasks.whenIdle();
@@ -74,14 +94,28 @@ describe('compute: slow clients of the HTTP API', () => {
   it('are cut off when they read nothing of an answer', () =>
     withServer({ readMs: 5 }, async ({ bed, open }) => {
       (await open()).pause().write(LONG);
-      await begun(bed);
+      (await open()).pause().write(PIECES);
+      await begun(bed, 2);
       await bed.tasks.whenIdle();
+    }));
+
+  it('get all of an answer in pieces while they read, also when a drain begins (HTTP-01)', () =>
+    withServer({ drainMs: 20_000 }, async ({ bed, server, open }) => {
+      const socket = await open();
+      socket.pause().write(PIECES);
+      await begun(bed);
+      await server.stop();
+      let size = 0;
+      socket.on('data', (part: Buffer) => (size += part.length)).resume();
+      await once(socket, 'close');
+      expect(size).to.be.above(20_000_000);
+      await server.wait({ timeoutMs: 2000 });
     }));
 
   it('that go with several requests unanswered leave no task behind (HTTP-01)', () =>
     withServer({}, async ({ bed, open }) => {
       const socket = await open();
-      socket.pause().write(`${LONG}${LONG}${LIST}`);
+      socket.pause().write(`${LONG}${PIECES}${LIST}`);
       await begun(bed, 3);
       socket.destroy();
       await bed.tasks.whenIdle();
@@ -96,6 +130,41 @@ describe('compute: slow clients of the HTTP API', () => {
       await once(socket, 'data');
       await bed.tasks.whenIdle();
       expect(served.timeout).to.be.above(60_000);
+    }));
+});
+
+describe('compute: requests to the HTTP API that do not wait for answers', () => {
+  it('are begun one after the other, and not at all when their connection is gone', () =>
+    withServer({}, async ({ bed, open, atGate }) => {
+      const socket = await open();
+      socket.write(GATE.repeat(3));
+      await begun(bed, 3);
+      await eventually('the first has begun', 2000, () => atGate.length > 0);
+      expect(atGate.length).to.equal(1);
+      atGate[0]?.resolve('open');
+      await once(socket, 'data');
+      await eventually('the second has begun', 2000, () => atGate.length > 1);
+      expect([atGate.length, bed.tasks.snapshot().length]).to.deep.equal([2, 2]);
+      socket.destroy();
+      await bed.tasks.whenIdle();
+      const other = await open();
+      other.write(LIST);
+      await once(other, 'data'); // by now the third would have begun
+      expect(atGate.length).to.equal(2);
+    }));
+
+  it('are not begun any more once a drain begins, also behind an answer that is on its way (HTTP-01, HTTP-02)', () =>
+    withServer({ drainMs: 20_000 }, async ({ bed, server, open, atGate }) => {
+      const socket = await open();
+      socket.write(`${PIECES}${GATE}`);
+      await begun(bed, 2);
+      await once(socket, 'data');
+      socket.pause(); // so that the first is not answered before the drain begins
+      await server.stop();
+      socket.resume();
+      await once(socket, 'close');
+      await server.wait({ timeoutMs: 2000 });
+      expect(atGate.length).to.equal(0);
     }));
 });
 

@@ -24,12 +24,14 @@ class Bench {
   readonly records: MemoryRecords;
   readonly scheduler: LocalScheduler;
   nowMs = NOW;
+  /** By so much was the clock of the scheduler set. */
+  setByMs = 0;
 
   constructor() {
     this.records = new MemoryRecords((error) => {
       throw error;
     });
-    const liveness = new Liveness({ now: () => this.nowMs });
+    const liveness = new Liveness({ now: () => this.nowMs, steadyNow: () => this.nowMs - this.setByMs });
     this.scheduler = new LocalScheduler({ records: this.records, logger: silentLogger, liveness });
   }
 
@@ -96,6 +98,25 @@ describe('the filters of the scheduler', () => {
     expect(await bench.choose()).to.deep.equal(['a']);
     bench.nowMs += 61_000;
     expect(await bench.refusal({}, 'vm2')).to.contain('1 down');
+  });
+
+  it('are not misled when the own clock is set, ahead or back, once a report was seen to come (COMP-11, FD-9)', async () => {
+    for (const byMs of [3_600_000, -3_600_000]) {
+      const bench = new Bench();
+      await bench.host('a');
+      expect(await bench.choose()).to.deep.equal(['a']);
+      bench.nowMs += 10_000;
+      await bench.host('a');
+      expect(await bench.choose({}, 'vm2')).to.deep.equal(['a']);
+      bench.nowMs += byMs;
+      bench.setByMs += byMs;
+      expect(await bench.choose({}, 'vm3')).to.deep.equal(['a']);
+      await bench.host('a', { reportedAtMs: NOW + 20_000 });
+      bench.nowMs += 10_000;
+      expect(await bench.choose({}, 'vm4')).to.deep.equal(['a']);
+      bench.nowMs += 60_001;
+      expect(await bench.refusal({}, 'vm5'), 'and does not take it for up for ever').to.contain('1 down');
+    }
   });
 
   it('take a report that came long ago for what its own time says, also when it is new to us', async () => {

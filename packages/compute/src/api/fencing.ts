@@ -1,13 +1,5 @@
-import type { ForcedDownNote, Records, ServiceChanges, ServiceRecord } from '../db/repositories.js';
+import type { Records, ServiceChanges, ServiceRecord } from '../db/repositories.js';
 import { UnexpectedStateError } from '../errors.js';
-
-/** What is kept of who forces a host down: the first to say so, until somebody gives a reason. */
-export function forceDownNote(
-  before: Pick<ServiceRecord, 'forcedDown'>,
-  forcedDownNote: Omit<ForcedDownNote, 'atMs'>,
-): Pick<ServiceChanges, 'forcedDownNote'> {
-  return before.forcedDown && forcedDownNote.reason === null ? {} : { forcedDownNote };
-}
 
 /**
  * An operator says that a host is dead no more. Refused while it has not removed what was evacuated from it, as it does

@@ -49,6 +49,11 @@ export function noteNow({ by, reason }: Omit<ForcedDownNote, 'atMs'> = NOBODY): 
   return { by, reason, atMs: Date.now() };
 }
 
+/** Does it say why? Then it takes the place of another. */
+export function isReasoned(note: ServiceChanges['forcedDownNote']): boolean {
+  return typeof note?.reason === 'string';
+}
+
 /** There is no such service. */
 export function notRegistered(binary: string, host: string): RecordNotFoundError {
   return new RecordNotFoundError('service', `${binary} on ${host}`);
@@ -112,7 +117,8 @@ export class MemoryServices implements ServiceRepository {
     const { forcedDown = before.forcedDown } = changes;
     const isNew = forcedDown && !before.forcedDown;
     const epoch = before.epoch + (isNew ? 1 : 0);
-    const note = isNew || changes.forcedDownNote ? noteNow(changes.forcedDownNote) : before.forcedDownNote;
+    const isNews = isNew || isReasoned(changes.forcedDownNote);
+    const note = isNews ? noteNow(changes.forcedDownNote) : before.forcedDownNote;
     const forcedDownNote = forcedDown ? note : null;
     const said = { disabled, disabledReason, forcedDown, forcedDownNote };
     return this.#store(Object.freeze({ ...before, ...said, epoch }));

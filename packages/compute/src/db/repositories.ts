@@ -94,7 +94,10 @@ export interface ServiceRecord extends Required<ServiceReport> {
 export interface ServiceChanges extends Partial<
   Pick<ServiceRecord, 'disabled' | 'disabledReason' | 'forcedDown'>
 > {
-  /** Who forces it down; the time is that of the write. */
+  /**
+   * Who forces it down; the time is that of the write. Of a daemon that is forced down already only a reason is news: without
+   * one the note stays as it is.
+   */
   readonly forcedDownNote?: Omit<ForcedDownNote, 'atMs'>;
 }
 

@@ -146,6 +146,10 @@ export const LOCK_BODIES: Versioned<{ readonly locked_reason?: string | undefine
   { since: 1, schema: anything },
   { since: 73, schema: z.strictObject({ locked_reason: nameText.optional() }).nullable() },
 ];
+/** Of `os-resetState`. */
+export const RESET_STATE_BODIES: Versioned<{ readonly state: 'active' | 'error' }> = [
+  { since: 1, schema: z.strictObject({ state: z.enum(['active', 'error']) }) },
+];
 /** Of `unshelve`: where to cannot be wished. */
 export const UNSHELVE_BODIES: Versioned<object | null> = [
   { since: 1, schema: anything },

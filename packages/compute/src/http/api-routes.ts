@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import { novaContext } from '../rpc/nova-context.js';
 import type { Caller } from './auth.js';
 import { type AnswerHeaders, badRequest, HttpError, notFound } from './http-error.js';
+import { sendJson } from './json-answer.js';
 import { Links } from './links.js';
 import { type ApiVersion, NEWEST_MINOR } from './microversion.js';
 import { ADMIN_RULE, type Policy } from './policy.js';
@@ -114,7 +115,7 @@ type Handle = (request: FastifyRequest, reply: FastifyReply, body: unknown) => P
 
 /** Status of what was done in part. */
 export const PARTIAL = 207;
-const METHODS = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'PATCH', 'OPTIONS'];
+const METHODS = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE'];
 const PREFIXES = ['/v2.1', '/v2.1/:project_id'] as const;
 
 /** The paths under `/v2.1`: each is there with and without the id of a project. */
@@ -183,9 +184,8 @@ export class ApiRoutes {
     route.check?.(input);
     this.#policy.enforce(route.policy, input.caller);
     const answer = await route.handle(input);
-    return reply
-      .code(route.isPartial?.(answer) === true ? PARTIAL : route.status)
-      .send(route.answer && answer);
+    void reply.code(route.isPartial?.(answer) === true ? PARTIAL : route.status);
+    return route.answer ? sendJson(reply, answer) : reply.send();
   }
 
   #inputOf<Body, Query>(

@@ -7,6 +7,7 @@ import type { RecordEvents } from '../db/memory-records.js';
 import type { SeenCells } from './all-cells.js';
 import { ApiRoutes } from './api-routes.js';
 import { isLoopback, type TokenValidator } from './auth.js';
+import { ConnectionOrder } from './connection-order.js';
 import { registerConsoles } from './console-routes.js';
 import { registerDrain } from './drain-route.js';
 import { registerEvacuations } from './evacuation-routes.js';
@@ -77,16 +78,22 @@ export function createApp(parts: HttpParts): HttpApp {
   const app = newFastify();
   const page = new OperatorsPage(parts);
   let isDraining = false;
+  const refuseWhenDraining = (): void => {
+    if (isDraining) throw draining();
+  };
   const limit = new RateLimit({
     perSecond: parts.rateLimit ?? 1000,
     now: parts.now ?? (() => performance.now()),
   });
-  takeEmptyBodies(app);
+  const order = new ConnectionOrder();
+  takeJsonAlone(app);
   app.decorateRequest('api', null);
   app.addHook('onRequest', async (request, reply) => {
     identify(request, reply);
-    if (isDraining) throw draining();
+    refuseWhenDraining();
     recordTask(parts.tasks, request, reply);
+    if (!(await order.turn(request.raw.socket, reply.raw))) throw draining();
+    refuseWhenDraining(); // once more: it may have waited
     await letIn(parts, page, limit, request, reply);
   });
   app.addHook('onSend', async (_request, reply) => {
@@ -135,15 +142,17 @@ function newFastify(): FastifyInstance {
     genReqId: () => `req-${randomUUID()}`,
     clientErrorHandler: answerUnreadable,
     frameworkErrors: (error, request, reply) => {
-      // Before any hook: a path that cannot be decoded.
+      // Before any hook: a path that is too long, or cannot be decoded.
       identify(request, reply);
-      sendError(reply, httpErrorOf(error) ?? new HttpError(400, 'The request cannot be read'));
+      const known = httpErrorOf(error);
+      sendError(reply, known?.status === 414 ? known : new HttpError(400, 'Malformed request URL'));
     },
   });
 }
 
 /** A body that is empty is none, whatever type it is said to be: clients say so of each request. */
-function takeEmptyBodies(app: FastifyInstance): void {
+function takeJsonAlone(app: FastifyInstance): void {
+  app.removeContentTypeParser('text/plain');
   const parse = app.getDefaultJsonParser('error', 'error');
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body === '') done(null);

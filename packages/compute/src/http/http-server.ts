@@ -125,10 +125,12 @@ export class HttpServer implements DrainableServer {
     });
     server.on('request', ({ socket }, answer) => {
       this.#connections.get(socket)?.add(answer);
-      answer.once('prefinish', () => {
+      const readFromNow = (): void => {
         if (this.#closed) this.#hurry(answer);
         else socket.setTimeout(this.#patience.readMs); // for the rest of this answer alone
-      });
+      };
+      answer.once('pipe', readFromNow); // one that is sent in pieces
+      answer.once('prefinish', readFromNow);
       answer.once('close', () => this.#answered(socket, answer));
     });
   }
@@ -136,7 +138,7 @@ export class HttpServer implements DrainableServer {
   /** What is done to answer is waited for, its client only so long. */
   #hurry(answer: ServerResponse): void {
     const cut = (): void => {
-      if (!answer.req.complete || answer.writableEnded) answer.destroy();
+      if (!answer.req.complete || answer.headersSent) answer.destroy();
     };
     setTimeout(cut, this.#patience.drainMs).unref();
   }

@@ -6,6 +6,7 @@ import type { HttpParts } from './app.js';
 import { registerGuestActions } from './guest-actions.js';
 import { registerLockActions } from './lock-actions.js';
 import { registerMoveActions } from './move-actions.js';
+import { registerResetState } from './reset-state.js';
 import { conflictOf, refuseLocked } from './server-conflicts.js';
 import { ServerDirectory } from './server-directory.js';
 
@@ -75,4 +76,5 @@ export function registerServerActions(routes: ApiRoutes, parts: HttpParts): void
   registerMoveActions(actions, parts);
   registerGuestActions(actions);
   registerLockActions(actions, parts);
+  registerResetState(actions);
 }

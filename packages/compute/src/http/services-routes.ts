@@ -1,5 +1,4 @@
 import type { ServiceChanges, ServiceFilter, ServiceRecord } from '../db/repositories.js';
-import { forceDownNote } from '../api/fencing.js';
 import { changeService } from '../api/services.js';
 import { deleteService } from '../api/delete-service.js';
 import { UnexpectedStateError } from '../errors.js';
@@ -167,8 +166,8 @@ class ServicesRoutes {
     service: ServiceRecord,
     changes: ServiceChanges,
   ): Promise<ServiceRecord> {
-    const said = { by: caller.userId, reason: body.forced_down_reason ?? null };
-    const noted = changes.forcedDown === true ? { ...changes, ...forceDownNote(service, said) } : changes;
+    const forcedDownNote = { by: caller.userId, reason: body.forced_down_reason ?? null };
+    const noted = changes.forcedDown === true ? { ...changes, forcedDownNote } : changes;
     try {
       return await changeService({ ...this.#parts, records, computeApi }, context, service, noted);
     } catch (error) {

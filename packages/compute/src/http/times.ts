@@ -1,8 +1,17 @@
 import { secondsText } from '../objects/seconds-text.js';
 
+const MINUTE_MS = 60_000;
+/** The minute that was written last, as it is written: what is listed has mostly happened in the same. */
+let lastMinute = { number: 0, text: '1970-01-01T00:00:' };
+
 /** As Python's `datetime` writes it: with microseconds, without a zone. */
 export function timeText(atMs: number): string {
-  return `${new Date(atMs).toISOString().slice(0, -1)}000`;
+  const wholeMs = Math.trunc(atMs);
+  const number = Math.floor(wholeMs / MINUTE_MS);
+  if (number !== lastMinute.number)
+    lastMinute = { number, text: new Date(number * MINUTE_MS).toISOString().slice(0, -'00.000Z'.length) };
+  const digits = String(wholeMs - number * MINUTE_MS).padStart(5, '0');
+  return `${lastMinute.text}${digits.slice(0, 2)}.${digits.slice(2)}000`;
 }
 
 /** The same of a moment that may not have come. */

@@ -2,7 +2,7 @@ import { MessagingTimeoutError } from '@ebbgate/core';
 import { Command } from 'commander';
 import { DRAIN_REASON, drainHost } from '../api/drain-host.js';
 import { deleteService } from '../api/delete-service.js';
-import { forceDownNote, unfence } from '../api/fencing.js';
+import { unfence } from '../api/fencing.js';
 import type { Records, ServiceChanges } from '../db/repositories.js';
 import { evacuateHostWork } from './evacuate-host.js';
 import { textOf } from './actions.js';
@@ -165,15 +165,15 @@ function checkChanges(given: Given): void {
   }
 }
 
-/** With who says so, as far as that is not kept already. */
+/** With who says so. */
 async function forceDown(
   { services }: Pick<Records, 'services'>,
   host: string,
   reason: string | null,
   besides: ServiceChanges = {},
 ): Promise<void> {
-  const note = forceDownNote(await services.get('compute', host), { by: OPERATOR.userId, reason });
-  await services.update('compute', host, { ...besides, forcedDown: true, ...note });
+  const forcedDownNote = { by: OPERATOR.userId, reason };
+  await services.update('compute', host, { ...besides, forcedDown: true, forcedDownNote });
 }
 
 function setWork(host: string, changes: ServiceChanges, given: Given): Work {

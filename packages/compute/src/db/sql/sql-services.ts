@@ -1,5 +1,5 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
-import { firstReport, noteNow, notRegistered } from '../memory-services.js';
+import { firstReport, isReasoned, noteNow, notRegistered } from '../memory-services.js';
 import type {
   ForcedDownNote,
   ServiceChanges,
@@ -93,9 +93,9 @@ export class SqlServices implements ServiceRepository {
       ...(forcedDown !== undefined && { forced_down: Number(forcedDown) }),
       ...(forcedDown === true && { epoch: sql<number>`epoch + 1 - forced_down` }), // rises when it was not forced down
       ...(forcedDown === true && {
-        forced_down_note: sql<string>`case when forced_down = 1 then forced_down_note else ${jsonText(noteNow())} end`,
+        forced_down_note: sql<string>`case when forced_down = 1 then forced_down_note else ${jsonText(noteNow(forcedDownNote))} end`,
       }),
-      ...(forcedDownNote !== undefined && { forced_down_note: jsonText(noteNow(forcedDownNote)) }),
+      ...(isReasoned(forcedDownNote) && { forced_down_note: jsonText(noteNow(forcedDownNote)) }),
       ...(forcedDown === false && { forced_down_note: null }),
     };
     if (Object.keys(columns).length === 0) return this.get(binary, host);
