@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { tmpdir } from 'node:os';
-import { ConfigurationError, type Logger, MessagingError, silentLogger } from '@ebbgate/core';
+import { ConfigurationError, type Logger, MessagingError, redactText, silentLogger } from '@ebbgate/core';
 import { Command, CommanderError } from 'commander';
 import { DatabaseError } from './errors.js';
 import { brokerAt, isInProcess } from './main/broker.js';
@@ -119,7 +119,14 @@ function program(): Command {
     (await import('./main/asyncapi-description.js')).asyncApiDescription(),
   );
   for (const command of root.commands) command.exitOverride();
+  redactErrors(root);
   return root;
+}
+
+/** What does not belong on a command line may be a URL: it is told without its password. */
+function redactErrors(command: Command): void {
+  command.configureOutput({ outputError: (text, write) => write(redactText(text)) });
+  for (const each of command.commands) redactErrors(each);
 }
 
 /** A command that prints a document. @param load - with what only it needs */
@@ -171,6 +178,10 @@ function isSystemError(error: unknown): error is NodeJS.ErrnoException {
 }
 
 function describe(error: unknown): string {
+  return redactText(textOf(error));
+}
+
+function textOf(error: unknown): string {
   if (error instanceof DaemonError || error instanceof DatabaseError || error instanceof OperatorError)
     return `error: ${error.message}`;
   if (isSystemError(error)) return `error: ${error.message}`; // it names the call and the file

@@ -3,9 +3,9 @@
  * so that no text takes longer than its length.
  */
 const URL_CREDENTIALS = /(:\/\/)(?:[^\s"'<>]{0,512}@|[^\s/?#]*@)/g;
-/** `password=…`, `"token": "…"`, `Authorization: Bearer …` and their like. */
+/** `password=…`, `"token": "…"`, `Authorization: Bearer …` and their like; with what follows a quoted value without a blank. */
 const SECRET_MEMBERS =
-  /((?:password|passwd|passphrase|pwd|secret|token|api_?key|private_?key|authorization|credentials?)["']?\s*[=:]\s*)("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|(?:bearer|basic)\s+[^\s&,;}"']+|[^\s&,;}]+)/gi;
+  /((?:password|passwd|passphrase|pwd|secret|token|api_?key|private_?key|authorization|credentials?)["']?\s*[=:]\s*)("(?:[^"\\]|\\.|"")*"[^\s&,;}]*|'(?:[^'\\]|\\.|'')*'[^\s&,;}]*|(?:bearer|basic)\s+[^\s&,;}]+|[^\s&,;}]+)/gi;
 const MOST_CAUSES = 5;
 
 /** Text without the credentials in it: URLs lose user and password, secret-looking members their value. */

@@ -40,6 +40,7 @@ export class StoreClock {
 export function readTime(reply: unknown): number | undefined {
   if (!Array.isArray(reply)) return undefined;
   const [seconds, micros] = reply.map((part) => Number(String(part)));
-  if (seconds === undefined || micros === undefined || !Number.isFinite(seconds + micros)) return undefined;
-  return seconds * 1000 + micros / 1000;
+  if (seconds === undefined || micros === undefined) return undefined;
+  const ms = seconds * 1000 + micros / 1000;
+  return Number.isFinite(ms) ? ms : undefined;
 }

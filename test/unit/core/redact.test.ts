@@ -21,6 +21,11 @@ describe('text without secrets', () => {
     ['Authorization: Bearer hunter2hunter2', 'Authorization: ***'],
     ['sasl_password: hunter2', 'sasl_password: ***'],
     ['passphrase=hunter2', 'passphrase=***'],
+    ["password=''hunter2 x=1", 'password=*** x=1'],
+    ["password='hunter''s 2' x=1", 'password=*** x=1'],
+    ['token="a"hunter2&x=1', 'token=***&x=1'],
+    ['authorization: basic hunter2"hunter2', 'authorization: ***'],
+    ['{"password":"","user":"a"}', '{"password":***,"user":"a"}'],
     ['nothing to hide', 'nothing to hide'],
   ];
   for (const [text, redacted] of cases) {
@@ -40,6 +45,39 @@ describe('text without secrets', () => {
         expect(redactText(`cannot reach rabbit://user:${secret}@host:5672/vhost now`)).to.not.include('MARK');
       }),
       { numRuns: 500 },
+    );
+  });
+
+  it('is not redacted further when it is redacted again: nothing is left over (SEC-04)', () => {
+    const piece = fc.constantFrom(
+      ...[
+        'password',
+        'token',
+        '=',
+        ': ',
+        '"',
+        "'",
+        '""',
+        "''",
+        '\\',
+        'bearer ',
+        'basic ',
+        'x',
+        ' ',
+        ',',
+        ';',
+        '&',
+        '}',
+        '://',
+        '@',
+      ],
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 20 }), (pieces) => {
+        const redacted = redactText(pieces.join(''));
+        expect(redactText(redacted)).to.equal(redacted);
+      }),
+      { numRuns: 2_000 },
     );
   });
 

@@ -1,28 +1,8 @@
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { frameLength, usualFrame } from '#driver-amqp/v091/frame-reader.js';
-
-interface Codec {
-  readonly BasicDeliver: number;
-  readonly BasicAck: number;
-  readonly BasicProperties: number;
-  encodeMethod(id: number, channel: number, fields: object): Buffer;
-  encodeProperties(id: number, channel: number, size: number, fields: object): Buffer;
-}
-
-interface Frames {
-  makeBodyFrame(channel: number, payload: Buffer): Buffer;
-  parseFrame(bytes: Buffer, most: number): object | false;
-  decodeFrame(frame: object | false): object;
-}
-
-const require = createRequire(import.meta.url);
-const folder = join(dirname(require.resolve('amqplib')), 'lib');
-const defs = require(join(folder, 'defs.js')) as Codec; // amqplib's own
-const frames = require(join(folder, 'frame.js')) as Frames; // likewise
+import { defs, frames, present, theirs } from '../../support/amqplib-frames.js';
 
 const channel = fc.integer({ min: 1, max: 65_535 });
 const name = fc.oneof(
@@ -61,20 +41,6 @@ const valid = fc.oneof(
     .tuple(channel, fc.uint8Array({ maxLength: 50 }))
     .map(([on, body]) => frames.makeBodyFrame(on, Buffer.from(body))),
 );
-
-/** What amqplib makes of the frame at the front; undefined when it refuses it. */
-function theirs(bytes: Buffer): object | undefined {
-  try {
-    return frames.decodeFrame(frames.parseFrame(bytes, 0));
-  } catch {
-    return undefined;
-  }
-}
-
-/** amqplib leaves out what is not there. */
-function present(frame: object | undefined): unknown {
-  return frame && JSON.parse(JSON.stringify(frame));
-}
 
 describe('the frames that come with every message', () => {
   it('are read as amqplib reads them (AMQP-30)', () => {

@@ -51,6 +51,7 @@ describe('the clock of the store', () => {
 
   it('is read from the reply to TIME, and from nothing else', () => {
     expect(readTime([Buffer.from('1700000000'), Buffer.from('250000')])).to.equal(1_700_000_000_250);
-    for (const odd of [null, [], ['1'], ['x', 'y'], 'text']) expect(readTime(odd)).to.equal(undefined);
+    for (const odd of [null, [], ['1'], ['x', 'y'], ['1e308', '0'], 'text'])
+      expect(readTime(odd)).to.equal(undefined);
   });
 });

@@ -10,14 +10,24 @@ const schema = z.record(z.string(), z.string());
  * @throws ConfigurationError (`ERR_CONFIGURATION`)
  */
 export function readPolicyFile(path: string, logger: Logger): Policy {
-  let content: unknown;
-  try {
-    content = JSON.parse(readFileSync(path, 'utf8'));
-  } catch (error) {
-    throw new ConfigurationError(`The policy file ${path} cannot be read as JSON`, { cause: error });
-  }
+  const content = contentOf(path);
   const result = schema.safeParse(content);
   if (!result.success)
     throw new ConfigurationError(`The policy file ${path} must be a JSON object with a text for each rule`);
   return new Policy(new Map(Object.entries(result.data)), logger);
+}
+
+function contentOf(path: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new ConfigurationError(`The policy file ${path} cannot be read`, { cause: error });
+  }
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    // The error of the parser shows a part of the text: it may be another file than was meant.
+    throw new ConfigurationError(`The policy file ${path} cannot be read as JSON`);
+  }
 }

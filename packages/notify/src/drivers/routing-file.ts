@@ -18,7 +18,7 @@ export interface Route {
 export function readRoutingFile(path: string): readonly Route[] {
   let content: unknown;
   try {
-    content = parse(readFileSync(path, 'utf8'));
+    content = parse(readFileSync(path, 'utf8'), { logLevel: 'error' }); // a warning would print the line
   } catch (error) {
     throw new ConfigurationError(`The routing file ${path} cannot be read`, { cause: redactedCause(error) });
   }
