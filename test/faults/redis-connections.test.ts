@@ -3,6 +3,7 @@ import type { Transport } from '@ebbgate/core';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import { eventually } from '../support/rigs/deadline.js';
+import type { RespCommand } from '../support/rigs/resp-peer.js';
 import { failure, send, source, toFanout, toServer, toTopic } from './bed.js';
 import { RedisBed, SHORT_LEASE } from './redis-bed.js';
 
@@ -26,6 +27,24 @@ describe('connections to Redis', function () {
   });
 
   afterEach(() => bed.end());
+
+  it('of a paused listener that are lost are there again when resume() has resolved (REDIS-09, AMQP-07, AMQP-08)', async () => {
+    const where = source();
+    const peer = await bed.peer();
+    const transport = await bed.connected(peer.url());
+    const { listener, texts } = await bed.listen(transport, where);
+    await listener.pause();
+    const held: RespCommand[] = [];
+    const end = peer.script('PING', (command) => void held.push(command));
+    peer.connections.at(-1)?.cut(); // its reader's, the youngest
+    await eventually('another connection', WAIT_MS, () => held.length === 1);
+    const resumed = listener.resume().then(() => transport.status().listeners[0]?.subscribed);
+    end();
+    held[0]?.pass();
+    expect(await resumed).to.equal(true);
+    await send(transport, toTopic(where), 'x');
+    await eventually('the message', WAIT_MS, () => texts.length === 1);
+  });
 
   it('come back one by one when an operator ends them (CLIENT KILL), whatever they are for, and all is served (REDIS-11, REDIS-09, AMQP-05)', async () => {
     const where = source();

@@ -125,12 +125,20 @@ export class RedisListener implements Listener, ConnectionUser {
     this.#wish = 'listen';
     await this.#quieting;
     if (this.state() !== 'listen') return;
-    if (!this.#subscription) this.#pursue();
-    else if (!this.#subscribing) {
+    if (this.#subscription && !this.#subscribing) {
       this.#subscription.read();
       this.#subscribed = true;
       this.#tell(undefined);
+      return;
     }
+    this.#pursue();
+    const late = (): Error => new Error('late');
+    await within(this.#whenSubscribed(), { timeoutMs: CONFIRM_MS }, late).catch(() => undefined); // it comes by itself
+  }
+
+  /** Or when there is no connection for that. */
+  async #whenSubscribed(): Promise<void> {
+    while (this.#subscribing && !this.#subscribed) await this.#subscribing;
   }
 
   async close(): Promise<readonly string[]> {
