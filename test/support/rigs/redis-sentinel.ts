@@ -4,6 +4,9 @@ import type { TlsFiles } from './tls-files.js';
 
 /** The name by which Sentinels know the master. */
 const NAME = 'ebbgate';
+/** Of the rig itself, and gone after each use. */
+const KEY = 'rig';
+const ASK_MS = 500;
 /** A Sentinel that did not get to run for two seconds does nothing for thirty more (its TILT mode). */
 const READY_LIMIT_MS = 90_000;
 /** As short as a loaded machine allows. */
@@ -54,7 +57,7 @@ export class RedisSentinel {
       const lines = [...config, 'repl-diskless-sync-delay 0', 'repl-ping-replica-period 1'];
       const master = await start({ config: lines });
       const replica = await start({ config: [...lines, `replicaof 127.0.0.1 ${master.port}`] });
-      await isReplicating(replica);
+      await isReplicating(master, replica);
       const watch = watching(master.port, Math.floor(count / 2) + 1);
       const sentinel = (): Promise<RedisProcess> => start({ program: 'redis-sentinel', config: watch });
       const sentinels = await Promise.all(Array.from({ length: count }, sentinel));
@@ -95,7 +98,7 @@ export class RedisSentinel {
       ),
     );
     await this.becomesMaster(replica);
-    await isReplicating(master);
+    await isReplicating(replica, master); // the roles have changed
   }
 
   /** Resolves when this server is the master, and is said to be. */
@@ -122,7 +125,7 @@ export class RedisSentinel {
 
   /** Resolves when both servers run as master and replica again. */
   async whole(): Promise<void> {
-    await isReplicating(await this.find('replica'));
+    await isReplicating(await this.find('master'), await this.find('replica'));
   }
 
   async dispose(): Promise<void> {
@@ -147,11 +150,17 @@ const watching = (port: number, quorum: number): readonly string[] => [
   `sentinel failover-timeout ${NAME} ${FAIL_OVER_MS}`,
 ];
 
-async function isReplicating(replica: RedisProcess): Promise<void> {
+async function isReplicating(master: RedisProcess, replica: RedisProcess): Promise<void> {
   await eventually('the replica to be in step', READY_LIMIT_MS, async () => {
     const seen = await replica.info('replication').catch(() => undefined); // it may have been paused
     return seen?.get('role') === 'slave' && seen.get('master_link_status') === 'up';
   });
+  // The link is up before it carries what is written: a replica that was promoted then would lack all of that.
+  await master.ask('SET', KEY, '1');
+  await eventually('the replica to be given what is written', READY_LIMIT_MS, async () => {
+    return Number(await master.ask('WAIT', 1, ASK_MS)) === 1;
+  });
+  await master.ask('DEL', KEY);
 }
 
 /** It has heard of the replica, and of the other Sentinels. */
