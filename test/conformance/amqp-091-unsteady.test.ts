@@ -33,7 +33,7 @@ describe('the RabbitMQ driver, AMQP 0-9-1, on links that fail at random througho
     url: `${proxy.url(direct)}?${options}`,
     drivers: [rabbitDriver],
     faults: rabbitFaults(proxy, rabbit, vhost),
-    waitMs: 10_000,
+    waitMs: 20_000,
     stress: Number(process.env['STRESS'] ?? 1),
     unsteady: true,
   });

@@ -47,7 +47,7 @@ for (const [variant, { more, without }] of Object.entries(VARIANTS)) {
       url: `${proxy.url(direct)}?${OPTIONS}${more}`,
       drivers: [rabbitDriver],
       faults: rabbitFaults(proxy, rabbit, vhost),
-      waitMs: 12_000,
+      waitMs: 20_000,
       stress: Number(process.env['STRESS'] ?? 1),
     });
   });

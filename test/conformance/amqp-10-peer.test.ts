@@ -49,7 +49,7 @@ describe('the AMQP 1.0 driver, on a broker with plain names', function () {
       resume: () => proxy.heal(),
       cancelConsumers: () => void peer.detachForced(''),
     },
-    waitMs: 12_000,
+    waitMs: 20_000,
     stress: Number(process.env['STRESS'] ?? 1),
   });
 });

@@ -39,7 +39,7 @@ describe('the AMQP 1.0 driver, on RabbitMQ 3 with its plugin', function () {
     url: `${url}?${OPTIONS}`,
     drivers: [amqp10Driver],
     faults: rabbitFaults(proxy, rabbit, vhost),
-    waitMs: 12_000,
+    waitMs: 20_000,
     stress: Number(process.env['STRESS'] ?? 1),
   });
 });

@@ -32,7 +32,7 @@ describe('the Redis driver, on links that fail at random throughout', function (
     url: proxy.url(redis.url(options)),
     drivers: [redisDriver],
     faults: redisFaults(proxy, redis, PREFIX),
-    waitMs: 10_000,
+    waitMs: 20_000,
     stress: Number(process.env['STRESS'] ?? 1),
     unsteady: true,
   });

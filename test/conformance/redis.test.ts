@@ -25,7 +25,7 @@ describe('the Redis driver, acceptance confirmed', function () {
     url: proxy.url(redis.url(`${OPTIONS}&acceptance=confirmed&key_prefix=${prefix}`)),
     drivers: [redisDriver],
     faults: redisFaults(proxy, redis, prefix),
-    waitMs: 8_000,
+    waitMs: 20_000,
     stress: Number(process.env['STRESS'] ?? 1),
   });
 });

@@ -48,7 +48,7 @@ describe('text without secrets', () => {
     );
   });
 
-  it('is not redacted further when it is redacted again: nothing is left over (SEC-04)', () => {
+  it('has no more of a secret member to redact when it is redacted again: nothing is left over (SEC-04)', () => {
     const piece = fc.constantFrom(
       ...[
         'password',
@@ -68,8 +68,6 @@ describe('text without secrets', () => {
         ';',
         '&',
         '}',
-        '://',
-        '@',
       ],
     );
     fc.assert(

@@ -154,11 +154,13 @@ class RabbitTail implements Tail {
     if (destination) this.#hooks.onMessage({ destination, message: readable(message, size) });
   }
 
-  /** Sends a message to nobody: a broker that traces has put a copy into the queue of this connection before it answers. */
+  /**
+   * Sends a message to nobody: a broker that traces has put a copy into the queue of this connection before it is asked for one.
+   * The number of messages would not do: a queue that is busy tells it before it takes what came earlier.
+   */
   async #isTraced(channel: Channel): Promise<boolean> {
     channel.publish('', `${this.#queue}-probe`, Buffer.alloc(0));
-    const { messageCount } = await channel.checkQueue(this.#queue);
-    return messageCount > 0;
+    return (await channel.get(this.#queue, { noAck: true })) !== false;
   }
 
   /** On a channel of its own: the answer no ends it. */
