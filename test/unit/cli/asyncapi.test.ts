@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { after, describe, it } from 'mocha';
+import 'zod'; // which leaves globals: the command would load it within a test, whose leak they would be
 import { checkAsyncApi } from '../../support/asyncapi-schema.js';
 import { cli } from './cli-run.js';
 
