@@ -5,6 +5,7 @@ import { after, describe, it } from 'mocha';
 import { FaultProxy } from '../support/rigs/fault-proxy.js';
 import { sharedRabbit } from '../support/rigs/shared-rabbit.js';
 import { rabbitFaults } from './rabbit-faults.js';
+import { ManifestIt } from './manifest-it.js';
 
 /** Short waits, so that a cut link is back soon. */
 const OPTIONS =
@@ -24,18 +25,14 @@ for (const [variant, { more, without }] of Object.entries(VARIANTS)) {
   const vhost = new URL(direct).pathname.slice(1);
   const proxy = await FaultProxy.start({ port: rabbit.port });
 
-  /** What the manifest leaves out: told by a test of its own, as a run with skipped tests counts as failed. */
-  const leftOut: string[] = [];
-  const manifestIt = Object.assign((title: string, run: () => Promise<void>) => it(title, run), {
-    skip: (title: string) => leftOut.push(title),
-  });
+  const manifest = new ManifestIt();
 
   describe(`the RabbitMQ driver, AMQP 0-9-1${variant}`, function () {
     this.timeout(30_000);
 
     it('leaves out only what oslo names cannot keep apart: a queue is <topic>.<server> on every exchange', () => {
-      expect(leftOut).to.have.length(without === undefined ? 13 : 3);
-      for (const title of leftOut)
+      expect(manifest.leftOut).to.have.length(without === undefined ? 13 : 3);
+      for (const title of manifest.leftOut)
         expect(title).to.match(/\[skipped: the driver states isolatedNames: false\]$/);
     });
 
@@ -43,7 +40,7 @@ for (const [variant, { more, without }] of Object.entries(VARIANTS)) {
 
     driverSuite({
       describe: (name, body) => (name === without ? undefined : describe(name, body)),
-      it: manifestIt,
+      it: manifest.it,
       url: `${proxy.url(direct)}?${OPTIONS}${more}`,
       drivers: [rabbitDriver],
       faults: rabbitFaults(proxy, rabbit, vhost),

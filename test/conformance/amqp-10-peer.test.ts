@@ -4,6 +4,8 @@ import { expect } from 'chai';
 import { after, describe, it } from 'mocha';
 import { Amqp10Peer } from '../support/rigs/amqp10-peer.js';
 import { FaultProxy } from '../support/rigs/fault-proxy.js';
+import { linkFaults } from './link-faults.js';
+import { ManifestIt } from './manifest-it.js';
 
 /** Short waits, so that a cut link is back soon. */
 const OPTIONS =
@@ -12,18 +14,14 @@ const OPTIONS =
 const peer = await Amqp10Peer.start({ plays: 'plain' });
 const proxy = await FaultProxy.start({ port: peer.port });
 
-/** What the manifest leaves out: told by a test of its own, as a run with skipped tests counts as failed. */
-const leftOut: string[] = [];
-const manifestIt = Object.assign((title: string, run: () => Promise<void>) => it(title, run), {
-  skip: (title: string) => leftOut.push(title),
-});
+const manifest = new ManifestIt();
 
 describe('the AMQP 1.0 driver, on a broker with plain names', function () {
   this.timeout(30_000);
 
   it('leaves out only what AMQP 1.0 does not ask of every broker', () => {
-    expect(leftOut).not.to.be.empty;
-    for (const title of leftOut)
+    expect(manifest.leftOut).not.to.be.empty;
+    for (const title of manifest.leftOut)
       expect(title).to.match(/\[skipped: the driver states (?:undeliverable|expiry|notifications): false\]$/);
   });
 
@@ -34,19 +32,11 @@ describe('the AMQP 1.0 driver, on a broker with plain names', function () {
 
   driverSuite({
     describe,
-    it: manifestIt,
+    it: manifest.it,
     url: proxy.url(peer.url(OPTIONS)),
     drivers: [amqp10Driver],
     faults: {
-      cut: async () => {
-        await proxy.setDoorman('refuse');
-        proxy.cut('rst');
-      },
-      restore: () => proxy.setDoorman('forward'),
-      stall: () => {
-        proxy.blackHole('both');
-      },
-      resume: () => proxy.heal(),
+      ...linkFaults(proxy),
       cancelConsumers: () => void peer.detachForced(''),
     },
     waitMs: 20_000,

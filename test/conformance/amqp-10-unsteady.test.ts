@@ -5,6 +5,7 @@ import { after, describe, it } from 'mocha';
 import { Amqp10Peer } from '../support/rigs/amqp10-peer.js';
 import { FaultProxy } from '../support/rigs/fault-proxy.js';
 import { UnsteadyRun } from './unsteady-run.js';
+import { linkFaults } from './link-faults.js';
 
 /**
  * Most tests take less than 50 ms on a good link, and have two transports with two connections each: every one of the four is
@@ -34,15 +35,7 @@ describe('the AMQP 1.0 driver, on links that fail at random throughout', functio
     url: proxy.url(peer.url(OPTIONS)),
     drivers: [amqp10Driver],
     faults: {
-      cut: async () => {
-        await proxy.setDoorman('refuse');
-        proxy.cut('rst');
-      },
-      restore: () => proxy.setDoorman('forward'),
-      stall: () => {
-        proxy.blackHole('both');
-      },
-      resume: () => proxy.heal(),
+      ...linkFaults(proxy),
       cancelConsumers: () => void peer.detachForced(''),
     },
     waitMs: 20_000,

@@ -5,6 +5,7 @@ import { after, describe, it } from 'mocha';
 import { FaultProxy } from '../support/rigs/fault-proxy.js';
 import { sharedRabbit } from '../support/rigs/shared-rabbit.js';
 import { rabbitFaults } from './rabbit-faults.js';
+import { ManifestIt } from './manifest-it.js';
 
 /** Short waits, so that a cut link is back soon. */
 const OPTIONS =
@@ -16,18 +17,14 @@ const vhost = new URL(direct).pathname.slice(1);
 const proxy = await FaultProxy.start({ port: rabbit.port });
 const url = proxy.url(direct).replace('rabbit:', 'amqp10:');
 
-/** What the manifest leaves out: told by a test of its own, as a run with skipped tests counts as failed. */
-const leftOut: string[] = [];
-const manifestIt = Object.assign((title: string, run: () => Promise<void>) => it(title, run), {
-  skip: (title: string) => leftOut.push(title),
-});
+const manifest = new ManifestIt();
 
 describe('the AMQP 1.0 driver, on RabbitMQ 3 with its plugin', function () {
   this.timeout(30_000);
 
   it('leaves out only what oslo names cannot keep apart: a queue is <topic>.<server> on every exchange', () => {
-    expect(leftOut).to.have.length(13);
-    for (const title of leftOut)
+    expect(manifest.leftOut).to.have.length(13);
+    for (const title of manifest.leftOut)
       expect(title).to.match(/\[skipped: the driver states isolatedNames: false\]$/);
   });
 
@@ -35,7 +32,7 @@ describe('the AMQP 1.0 driver, on RabbitMQ 3 with its plugin', function () {
 
   driverSuite({
     describe,
-    it: manifestIt,
+    it: manifest.it,
     url: `${url}?${OPTIONS}`,
     drivers: [amqp10Driver],
     faults: rabbitFaults(proxy, rabbit, vhost),

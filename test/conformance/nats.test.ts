@@ -7,6 +7,8 @@ import { expect } from 'chai';
 import { after, describe, it } from 'mocha';
 import { FaultProxy } from '../support/rigs/fault-proxy.js';
 import { NatsServer } from '../support/rigs/nats.js';
+import { linkFaults } from './link-faults.js';
+import { ManifestIt } from './manifest-it.js';
 
 /** Short waits, so that what was lost with a connection is back soon. */
 const OPTIONS = 'ack_wait=2.5';
@@ -20,15 +22,7 @@ const operator = await connect({ servers: `127.0.0.1:${server.port}` });
 const manager = await jetstreamManager(operator);
 
 const faults: BrokerFaults = {
-  cut: async () => {
-    await proxy.setDoorman('refuse');
-    proxy.cut('rst');
-  },
-  restore: () => proxy.setDoorman('forward'),
-  stall: () => {
-    proxy.blackHole('both');
-  },
-  resume: () => proxy.heal(),
+  ...linkFaults(proxy),
   cancelConsumers: async () => {
     for (const { config } of await manager.streams.list().next())
       for (const { name } of await manager.consumers.list(config.name).next())
@@ -36,11 +30,7 @@ const faults: BrokerFaults = {
   },
 };
 
-/** What the manifest leaves out: told by a test of its own, as a run with skipped tests counts as failed. */
-const leftOut: string[] = [];
-const manifestIt = Object.assign((title: string, run: () => Promise<void>) => it(title, run), {
-  skip: (title: string) => leftOut.push(title),
-});
+const manifest = new ManifestIt();
 
 describe('the NATS driver of the examples', function () {
   this.timeout(30_000);
@@ -52,14 +42,14 @@ describe('the NATS driver of the examples', function () {
   });
 
   it('leaves out only what NATS cannot do before 2.11, the end of a message at its deadline, and notifications', () => {
-    expect(leftOut).to.not.be.empty;
-    for (const title of leftOut)
+    expect(manifest.leftOut).to.not.be.empty;
+    for (const title of manifest.leftOut)
       expect(title).to.match(/\[skipped: the driver states (?:expiry|notifications): false\]$/);
   });
 
   driverSuite({
     describe,
-    it: manifestIt,
+    it: manifest.it,
     url: `${proxy.url(server.url)}?${OPTIONS}`,
     drivers: [natsDriver],
     faults,

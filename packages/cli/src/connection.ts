@@ -1,4 +1,10 @@
-import { createTransport, type DriverFactory, type Transport, TransportUrl } from '@ebbgate/core';
+import {
+  createTransport,
+  type DriverFactory,
+  driverForUrl,
+  type Transport,
+  TransportUrl,
+} from '@ebbgate/core';
 import { type Command, Option } from 'commander';
 import type { CliContext } from './cli-context.js';
 import { driversFor } from './drivers.js';
@@ -43,6 +49,5 @@ export async function findBroker(context: CliContext, options: ConnectionOptions
     const logger = stderrLogger(context.output, options.verbose === true ? 'debug' : logFrom);
     return createTransport(url, { drivers, logger });
   };
-  const scheme = url.scheme.split('+', 1)[0] ?? url.scheme;
-  return { url, driver: drivers.find(({ schemes }) => schemes.includes(scheme)), open };
+  return { url, driver: driverForUrl(url, drivers), open };
 }

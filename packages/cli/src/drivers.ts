@@ -1,4 +1,11 @@
-import { type DriverFactory, DriverLoadError, driversAmong, type TransportUrl } from '@ebbgate/core';
+import {
+  baseScheme,
+  type DriverFactory,
+  driverForUrl,
+  DriverLoadError,
+  driversAmong,
+  type TransportUrl,
+} from '@ebbgate/core';
 import { importPackage, type ModuleExports } from './module-import.js';
 
 /** The packages that serve a scheme which no given driver serves. `memory:` needs none. */
@@ -29,12 +36,12 @@ export async function driversFor(
 ): Promise<DriverFactory[]> {
   const loaded = await Promise.all(given.map((specifier) => loadDrivers(specifier, cwd, importer)));
   const drivers = driversAmong(loaded.flat());
-  const scheme = url.scheme.split('+', 1)[0] ?? url.scheme;
-  if (scheme === 'memory' || drivers.some((driver) => driver.schemes.includes(scheme))) return drivers;
+  const scheme = baseScheme(url);
+  if (scheme === 'memory' || driverForUrl(url, drivers)) return drivers;
   const known = driverPackages.get(scheme);
   const exports = known === undefined ? undefined : await importer(known, cwd);
   const found = exports ? driversAmong(exports.values()) : [];
-  if (found.some((driver) => driver.schemes.includes(scheme))) return [...drivers, ...found];
+  if (driverForUrl(url, found)) return [...drivers, ...found];
   const advice = exports
     ? `${known ?? ''} is installed, but this version of it serves no such scheme`
     : adviceFor(known, drivers);

@@ -1,3 +1,4 @@
+import { baseScheme, driverForUrl } from './driver-for-url.js';
 import { DriverLoadError } from './errors.js';
 import { memoryDriver } from './memory/driver.js';
 import { Transport } from './transport.js';
@@ -20,10 +21,10 @@ const PACKAGES: ReadonlyMap<string, string> = new Map([
 export function createTransport(url: string | TransportUrl, options: TransportOptions = {}): Transport {
   const checked = checkTransportOptions(options);
   const parsed = typeof url === 'string' ? TransportUrl.parse(url) : url;
-  const scheme = parsed.scheme.split('+', 1)[0] ?? parsed.scheme;
   const factories = [...checked.drivers, memoryDriver];
-  const factory = factories.find((each) => each.schemes.includes(scheme));
+  const factory = driverForUrl(parsed, factories);
   if (factory) return new Transport(parsed, factory, checked);
+  const scheme = baseScheme(parsed);
   const known = factories.flatMap((each) => each.schemes).join(', ');
   const hint = PACKAGES.get(scheme);
   throw new DriverLoadError(

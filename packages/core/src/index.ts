@@ -27,6 +27,7 @@ export type {
   Source,
   TopicDestination,
 } from './driver.js';
+export { baseScheme, driverForUrl } from './driver-for-url.js';
 export { driversAmong } from './drivers-among.js';
 export { decodeEnvelopedObject, readEnvelope, readEnvelopedObject, wrapEnvelope } from './envelope.js';
 export {

@@ -2,6 +2,7 @@ import {
   ConfigurationError,
   createTransport,
   type DriverFactory,
+  driverForUrl,
   type Logger,
   type Transport,
   TransportUrl,
@@ -35,8 +36,7 @@ export async function brokerAt(
 ): Promise<OpenTransport> {
   const parsed = TransportUrl.parse(url);
   const given = driver === undefined ? [] : await driversOf(driver, process.cwd());
-  const isServed = given.some(({ schemes }) => schemes.includes(parsed.scheme.split('+', 1)[0] ?? ''));
-  const drivers = isServed ? given : await ownDrivers(parsed.scheme);
+  const drivers = driverForUrl(parsed, given) ? given : await ownDrivers(parsed.scheme);
   return (logger) => createTransport(parsed, { drivers, logger, controlExchange });
 }
 

@@ -18,6 +18,7 @@ import {
 } from '@ebbgate/core';
 import type { ChannelModel } from 'amqplib';
 import type { RabbitSettings } from '../options.js';
+import { RABBIT_FEATURES } from '../rabbit-features.js';
 import { publishProperties } from '../properties.js';
 import { tooLarge } from '../too-large.js';
 import { RabbitTopology, type SourceTopology } from '../topology.js';
@@ -30,20 +31,6 @@ import { RabbitReplyQueue } from './reply-queue.js';
 import { StreamOffsets } from './stream-offsets.js';
 import { Subscription } from './subscription.js';
 import type { Outgoing } from './unconfirmed.js';
-
-/** What RabbitMQ can do by the way oslo.messaging uses it. */
-const FEATURES: Omit<DriverFeatures, 'maxMessageBytes'> = Object.freeze({
-  undeliverable: true,
-  expiry: true,
-  release: true,
-  redelivered: true,
-  fanout: true,
-  notifications: true,
-  durable: true,
-  crossProcess: true,
-  ordered: true,
-  isolatedNames: false,
-});
 
 /** AMQP 0-9-1 by amqplib, on two connections whatever the load: one publishes, the other consumes, up to a thousand servers. */
 export class RabbitDriver implements Driver {
@@ -61,7 +48,7 @@ export class RabbitDriver implements Driver {
   readonly #replyQueues = new Set<RabbitReplyQueue>();
 
   constructor(settings: RabbitSettings, context: DriverContext) {
-    this.features = Object.freeze({ ...FEATURES, maxMessageBytes: settings.maxMessageBytes });
+    this.features = Object.freeze({ ...RABBIT_FEATURES, maxMessageBytes: settings.maxMessageBytes });
     this.replyRetryMs = settings.missingConsumerRetryMs;
     this.#settings = settings;
     this.#context = context;

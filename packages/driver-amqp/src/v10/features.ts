@@ -1,30 +1,13 @@
 import type { DriverFeatures } from '@ebbgate/core';
+import { RABBIT_FEATURES } from '../rabbit-features.js';
 import type { Amqp10Settings } from './options.js';
-
-/**
- * What RabbitMQ can do by AMQP 1.0, with its queues declared as oslo.messaging has them. Acceptance is `written` only: an
- * acknowledgement is confirmed to a receiver that settles second (`rcv-settle-mode`), and RabbitMQ 3 ends the session of one
- * that asks for it: not supported.
- */
-const OF_RABBITMQ: Omit<DriverFeatures, 'maxMessageBytes'> = Object.freeze({
-  undeliverable: true,
-  expiry: true,
-  release: true,
-  redelivered: true,
-  fanout: true,
-  notifications: true,
-  durable: true,
-  crossProcess: true,
-  ordered: true,
-  isolatedNames: false,
-});
 
 /**
  * Of any other broker only what AMQP 1.0 itself asks for is known: nodes may be made on use, and be lost with it. A notification is
  * stored in the queue of its topic and in that of each pool, also of those that nobody hears now: AMQP 1.0 has no word for that.
  */
 const OF_OTHERS: Omit<DriverFeatures, 'maxMessageBytes'> = Object.freeze({
-  ...OF_RABBITMQ,
+  ...RABBIT_FEATURES,
   undeliverable: false,
   expiry: false,
   notifications: false,
@@ -32,7 +15,10 @@ const OF_OTHERS: Omit<DriverFeatures, 'maxMessageBytes'> = Object.freeze({
   isolatedNames: true,
 });
 
-/** The manifest for the broker that the options name. */
+/**
+ * The manifest for the broker that the options name. Acceptance is `written` only: an acknowledgement is confirmed to a receiver
+ * that settles second (`rcv-settle-mode`), and RabbitMQ 3 ends the session of one that asks for it: not supported.
+ */
 export function featuresOf({ addressForm, maxMessageBytes }: Amqp10Settings): DriverFeatures {
-  return Object.freeze({ ...(addressForm === 'plain' ? OF_OTHERS : OF_RABBITMQ), maxMessageBytes });
+  return Object.freeze({ ...(addressForm === 'plain' ? OF_OTHERS : RABBIT_FEATURES), maxMessageBytes });
 }

@@ -5,10 +5,10 @@ import {
   redactedCause,
 } from '@ebbgate/core';
 import type { Delivery, EventContext, Sender } from 'rhea';
+import type { SourceTopology } from '../topology.js';
 import type { TargetNode } from './address-form.js';
 import type { Declarer } from './declarer.js';
 import { LinkSession } from './link-session.js';
-import type { SourceTopology } from '../topology.js';
 import type { PeerConnection } from './peer-connection.js';
 import { asPeerError, isNotFound, isRefused, PeerError, peerError } from './peer-errors.js';
 import { forget, roomOf } from './rhea-parts.js';
